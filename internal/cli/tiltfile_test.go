@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
@@ -24,7 +26,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestTiltfile runs hone in the folder of each testdata/tiltfile/*.txtar with the words of its section "args", and
 // compares exit code, standard output and standard error with the sections of those names. A file "kubeconfig" is the
-// only kubeconfig that there is. $ROOT in a file or an output stands for the folder.
+// only kubeconfig that there is. Each line of a section "built" is an image that was built before: its reference, its Dockerfile, and its names
+// here and in the cluster. $ROOT in a file or an output stands for the folder.
 func TestTiltfile(t *testing.T) {
 	files, err := filepath.Glob("testdata/tiltfile/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -32,6 +35,16 @@ func TestTiltfile(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runTiltfile(t, file) })
+	}
+}
+
+// remember writes the images that were built before into the memory of builds.
+func remember(t *testing.T, root, built string) {
+	t.Helper()
+	for line := range strings.Lines(built) {
+		image := strings.Fields(line)
+		sum := sha256.Sum256([]byte(image[0] + "\x00" + image[1]))
+		writeFile(t, filepath.Join(root, "state", "hone", "images", hex.EncodeToString(sum[:16]), "0.json"), fmt.Sprintf(`{"local":%q,"cluster":%q}`, image[2], image[3]))
 	}
 }
 
@@ -55,6 +68,8 @@ func runTiltfile(t *testing.T, file string) {
 			continue
 		case "args":
 			args = strings.Fields(string(f.Data))
+		case "built":
+			remember(t, root, strings.ReplaceAll(string(f.Data), "$ROOT", root))
 		default:
 			writeFile(t, filepath.Join(root, f.Name), strings.ReplaceAll(string(f.Data), "$ROOT", root))
 		}

@@ -77,7 +77,9 @@ func At(s sessions.Info, token string) *Client {
 // Through returns a client of a session on another machine, whose connections dial makes. The requests have the rights of a token, or all
 // rights if it is empty.
 func Through(s sessions.Info, token string, dial func(context.Context) (net.Conn, error)) *Client {
-	c := newClient(s, token, func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) })
+	dialed := func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }
+	c := newClient(s, token, dialed)
+	c.http.Transport = &http.Transport{DialContext: dialed} // which keeps a connection: a new one costs a way there and back
 	c.far = true
 	return c
 }
@@ -274,9 +276,9 @@ func (c *Client) Object(ctx context.Context, uid string) (string, error) {
 }
 
 // Previous returns the newest lines of the run of a container before its present one.
-func (c *Client) Previous(ctx context.Context, namespace, pod, container string) ([]string, error) {
+func (c *Client) Previous(ctx context.Context, of model.ContainerRef) ([]string, error) {
 	var p api.PreviousRun
-	query := url.Values{"namespace": {namespace}, "pod": {pod}, "container": {container}}
+	query := url.Values{"resource": {string(of.Resource)}, "namespace": {of.Namespace}, "pod": {of.Pod}, "container": {of.Name}}
 	err := c.askWithin(ctx, updateTimeout, http.MethodGet, "/api/previous?"+query.Encode(), nil, &p)
 	return p.Lines, err
 }
@@ -347,6 +349,7 @@ func (c *Client) askWithin(ctx context.Context, limit time.Duration, method, pat
 	}
 	defer resp.Body.Close()
 	if answer == nil {
+		_, _ = io.Copy(io.Discard, resp.Body) // else the connection is of no use any more
 		return nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync/atomic"
 	"time"
@@ -57,17 +58,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Parts are the parts of a session. Kube and Cluster are nil in a session without any cluster.
+// Parts are the parts of a session. Kube, Fleet and Clusters are nil in a session without any cluster.
 type Parts struct {
 	Session state.Session
 	Logs    *logstore.Store
-	Kube    k8s.Interface
-	Known   model.Cluster
-	Docker  docker.Client
+	// Kube is the client of the session's own cluster, and Fleet has the clients of all.
+	Kube   k8s.Interface
+	Fleet  *k8s.Fleet
+	Known  model.Cluster
+	Docker docker.Client
 	// Elsewhere is the builder that takes the place of the engine; nil for none.
 	Elsewhere    *buildkit.Choice
 	Builder      buildanddeploy.BuildAndDeployer
-	Cluster      *buildanddeploy.Cluster
+	Clusters     *buildanddeploy.Clusters
 	DownCommands *buildanddeploy.DownCommands
 	Synclets     *synclet.Pool
 	Runs         *liveupdate.Runs
@@ -104,7 +107,7 @@ type Parts struct {
 // Subscribers returns all subscribers of a session. It starts none of them.
 func Subscribers(p Parts) []store.Subscriber {
 	var monitor clustermonitor.Client
-	var dialer portforward.Dialer
+	var dials func(cluster string) portforward.Dialer
 	var pods podwatcher.Client
 	var services servicewatcher.Client
 	var objects deploydiscovery.Client
@@ -113,20 +116,20 @@ func Subscribers(p Parts) []store.Subscriber {
 	var podLogs podlogmanager.Client
 	var removesPods restartcontroller.Pods
 	if p.Kube != nil {
-		monitor, pods, services, objects, events, podLogs, removesPods = p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube
+		monitor, pods, services, objects, events, podLogs, removesPods = p.Kube, p.Fleet, p.Fleet, p.Fleet, p.Fleet, p.Fleet, p.Fleet
 		if p.Watch { // otherwise the session ends soon
-			metadata = p.Kube
+			metadata = p.Fleet
 		}
 		if p.Forward {
-			dialer = p.Kube
+			dials = func(cluster string) portforward.Dialer { return dialer{p.Fleet, cluster} }
 		}
 	}
-	var collects collector.Cluster
 	var prepares buildcontroller.Preparer
 	var compares driftwatcher.Comparer
 	var revisions revisionwatcher.Ledger
-	if p.Cluster != nil {
-		collects, prepares, compares, revisions = p.Cluster, p.Cluster, p.Cluster, p.Cluster
+	var own collector.Cluster
+	if p.Clusters != nil {
+		own, prepares, compares, revisions = p.Clusters.Own(), p.Clusters, p.Clusters, p.Clusters
 	}
 	var downCommands collector.DownCommands
 	if p.DownCommands != nil {
@@ -151,14 +154,14 @@ func Subscribers(p Parts) []store.Subscriber {
 		sessioncontroller.New(p.Session, p.Logs),
 		tiltfileloader.New(p.Evaluated.Load, p.Tiltfile, p.Logs),
 		watches,
-		clustermonitor.New(monitor, p.Known),
+		clustermonitor.New(monitor, p.Known).With(p.client),
 		enginemonitor.New(p.Docker).With(p.builder),
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Reuse: p.Reuse, Recall: p.Copies != "", Cluster: prepares, Bases: imagebuild.NewBases(p.Docker).Unless(p.Elsewhere.Away), Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		copykeeper.New(p.Copies, p.Log),
 		historian.New(p.Past, p.Logs, p.Log),
 		restartcontroller.New(removesPods, restartsProcesses, restartsContainers, p.Logs),
-		collector.New(collects, removes, downCommands, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
+		collector.New(own, removes, downCommands, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}).With(p.collects),
 		pruner.New(imagebuild.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
 		composewatcher.New(containers),
@@ -168,7 +171,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		eventwatcher.New(events, p.Logs),
 		revisionwatcher.New(revisions),
 		podlogmanager.New(podLogs, containerLogs, p.Logs),
-		portforwardcontroller.New(dialer, p.Host, p.Logs).OpenWith(portforward.Opener{Session: p.SessionOf}),
+		portforwardcontroller.New(dials, p.Host, p.Logs).OpenWith(portforward.Opener{Session: p.SessionOf}),
 		processcontroller.New(p.Logs, p.Env),
 		commandcontroller.New(p.Logs, p.Env),
 		p.Server.SettleBy(watches.Settle),
@@ -178,6 +181,31 @@ func Subscribers(p Parts) []store.Subscriber {
 		all = append(all, p.Report)
 	}
 	return all
+}
+
+// client returns the client of a declared cluster.
+func (p Parts) client(on string) (clustermonitor.Client, error) { return p.Fleet.On(on) }
+
+// collects returns the part of a declared cluster that collects.
+func (p Parts) collects(ctx context.Context, on string) (collector.Cluster, error) {
+	return p.Clusters.On(ctx, on)
+}
+
+// dialer connects to the pods of one cluster.
+type dialer struct {
+	fleet   *k8s.Fleet
+	cluster string
+}
+
+var _ portforward.Dialer = dialer{}
+
+// DialPod implements portforward.Dialer.
+func (d dialer) DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
+	c, err := d.fleet.On(d.cluster)
+	if err != nil {
+		return nil, err
+	}
+	return c.DialPod(ctx, namespace, pod, port)
 }
 
 // findUnwatched returns what finds the inputs that nothing watches. Relative sources of secrets belong to the working directory.

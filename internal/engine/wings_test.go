@@ -30,7 +30,7 @@ type wing struct {
 
 // wings are the plan of the house, from the ground up. Everything may import pkg.
 var wings = []wing{
-	{"base", "atomicfile bug clipboard dag discovery filelock imageref jsonpath logline problem rawfile retry suggest tailfile words workers yamltext < logstore outputfile project terminal < editor logquery patience process operation testresults", "",
+	{"base", "atomicfile bug checkout clipboard dag discovery filelock imageref jsonpath logline problem rawfile retry suggest tailfile words workers yamltext < logstore outputfile project terminal < editor logquery patience process operation testresults", "",
 		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It has no notion of sessions, clusters or engines."},
 	{"loop", "store < state < buildcontrol events < intent waterfall < shell status < settle", "base",
 		"The session's state: the one loop, the tables with their actions and reducers, and pure functions of a snapshot. It talks to nothing outside the process and starts no goroutine except the loop's."},
@@ -69,8 +69,8 @@ var limits = []limit{
 	{`^internal/loop/buildcontrol$`, `^internal/base/`, ``, "deciding is pure: it reads only a snapshot"},
 	{`^(cmd/synclet$|internal/update/agent(/|$))`, `\.|^internal/[^u]`, ``, "the program in the container uses only the standard library"},
 	{`^internal/cli/standby$`, `\.|^internal/`, ``, "the process that waits for a crash needs nothing that takes time to initialize"},
-	{`.`, `^k8s\.io/client-go`, `^internal/(cluster/k8s|cluster/deploy|client/objects|base/discovery)(/|$)|^internal/(update/buildanddeploy|client)$`,
-		"client-go stops at its wrapper, at the clients of the session's own API, which speaks the same way, and at what asks both for their kinds"},
+	{`.`, `^k8s\.io/client-go`, `^internal/(cluster/k8s|cluster/deploy|client/objects|base/discovery)(/|$)|^internal/(update/buildanddeploy|client|test/bench)$`,
+		"client-go stops at its wrapper, at the clients of the session's own API, which speaks the same way, at what asks both for their kinds, and at the bench, which plays a node of a cluster"},
 	{`.`, `^github\.com/docker/docker`, `^internal/containers/docker(/|$)`, "the Docker client stops at its wrapper"},
 	{`.`, `^github\.com/(rivo/tview|gdamore/tcell)`, `^internal/hud(/screen)?$`, "the terminal library stops at the screen"},
 	{`.`, `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, `^internal/(containers/compose|hud/settings|cli/survey|tiltfile/yamlstream)$`, "the Compose library stops at its wrapper and at the survey, which turns its model into objects, and YAML with line numbers where files are read"},

@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/settings"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -42,8 +43,8 @@ type Attached struct {
 	Ignores  view.Ignores
 	// ReadOnly is set for a screen that does not change the session.
 	ReadOnly bool
-	// Lost returns the loss of the connection to the session; nil while it is there. Box names the machine of the session, to which the
-	// connection can be lost alone.
+	// Lost returns the loss of the connection to the session; nil while it is there. Box names the machine of a session that was reached
+	// by ssh, to which the connection can be lost alone; the header names it, too.
 	Lost func() *Loss
 	Box  string
 	// Notices are problems of this machine; nil if there are none.
@@ -52,6 +53,8 @@ type Attached struct {
 	Elsewhere bool
 	// Local returns the path here of a file of the session's machine; empty if it is not here. It is nil if the paths are the same.
 	Local func(path string) string
+	// Greeting is shown for a moment at the beginning; empty for none.
+	Greeting string
 	// Readable returns why the user cannot open a file of the session in an editor here, and Shell is as in screen.Programs.
 	Readable func(path string) error
 	Shell    func(ctx context.Context, resource, pod, container string) error
@@ -92,6 +95,7 @@ func (a Attached) Show(ctx context.Context) (left bool, err error) {
 		Changed:    a.Changed,
 		Frame:      a.frame,
 		Local:      a.Local,
+		Greeting:   a.Greeting,
 		Beside:     beside(a.ID, a.View, a.Moved),
 		Ask:        a.ask,
 		Plan:       a.Plan.reader(a.View),
@@ -126,6 +130,7 @@ func (a Attached) Show(ctx context.Context) (left bool, err error) {
 // frame returns the newest known state of the session, and says when it may be old.
 func (a Attached) frame(now time.Time) screen.Frame {
 	f := screen.FrameOf(a.View(), now, a.Loop(), a.Ignores)
+	f.View.Header.Box = text.Clean(a.Box)
 	if a.Notices != nil {
 		f.View.Notices = append(f.View.Notices, a.Notices()...)
 	}

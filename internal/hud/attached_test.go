@@ -103,6 +103,7 @@ func (s *attached) becomes(actions ...store.Action) {
 func TestAttached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := attach(t)
+		s.shows("shop on dev@box @ kind-dev")
 		s.shows("waits for worker to be ready")
 		s.shows("picked job 8812")
 		s.becomes(state.BuildCompleted{Resource: "worker", Serial: 2, At: hudtest.ShopTime, Mode: "image", Err: "exit 1"})

@@ -66,16 +66,18 @@ func (read ReadRevision) reader(v func() store.View) func(ctx context.Context, n
 }
 
 // ReadPrevious returns the newest lines of the run of a container before its present one. An error is a problem unless the context
-// has ended. It is called when the user asks for the run, away from the drawing.
-type ReadPrevious func(ctx context.Context, namespace, pod, container string) ([]string, error)
+// has ended. It is called when the user asks for the run, away from the drawing. The container is named by its resource, namespace, pod
+// and name.
+type ReadPrevious func(ctx context.Context, of model.ContainerRef) ([]string, error)
 
 // reader returns a ReadPrevious that also hides the secrets of the session. v returns the current state.
 func (read ReadPrevious) reader(v func() store.View) ReadPrevious {
-	return func(ctx context.Context, namespace, pod, container string) ([]string, error) {
+	return func(ctx context.Context, of model.ContainerRef) ([]string, error) {
 		if read == nil {
 			return nil, problem.New("this session has no cluster", "Previous runs can be read while a session with a cluster runs")
 		}
-		lines, err := read(ctx, namespace, pod, container)
+		of.Cluster = state.Resources.In(v()).Value(string(of.Resource)).Manifest.Cluster()
+		lines, err := read(ctx, of)
 		scrubber := logstore.NewScrubber(state.TheTiltfile(v()).Result.Secrets)
 		for i := range lines {
 			lines[i] = scrubber.Text(lines[i])

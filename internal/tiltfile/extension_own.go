@@ -82,6 +82,7 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	}
 	s.interp.Registry, s.Folders = own.interp.Registry, own.Folders
 	s.api.Know(own.api)
+	s.gate.Take(own.gate)
 	s.ignores.List = append(s.ignores.List, own.ignores.List...) // they concern its own folders only
 	merge(tf, declared)
 	model.NameSecrets(tf.Secrets, s.names(tf.Manifests))
@@ -112,7 +113,7 @@ func merge(tf *model.Tiltfile, more model.Tiltfile) {
 	if tf.Enabled != nil || more.Enabled != nil {
 		tf.Enabled = slices.Concat(enabled(*tf), enabled(more))
 	}
-	tf.Manifests = append(tf.Manifests, more.Manifests...)
+	tf.Manifests, tf.Clusters = append(tf.Manifests, more.Manifests...), more.Clusters
 	for name, calls := range more.Declared {
 		tf.Declared[name] = calls
 	}

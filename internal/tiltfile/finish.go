@@ -35,11 +35,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	}
 	all.Add(s.k8s.TagAsTheyAre())
 	manifests, sites, calls := a.Manifests(), a.Sites(), a.Calls()
-	if len(manifests) > 0 {
-		if err := s.gate.Allowed("deploy"); err != nil {
-			all.Add(s.Placed(a.FirstSite(), err.Error(), err))
-		}
-	}
+	all.Add(a.Allowed())
 	composed, err := s.services.Manifests(sites, calls)
 	all.Add(err)
 	manifests = append(manifests, composed...)
@@ -57,7 +53,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if tf.Enabled, err = s.config.Enabled(manifests); err != nil {
 		return tf, err
 	}
-	tf.APIObjects = s.api.Objects(manifests)
+	tf.APIObjects, tf.Clusters = s.api.Objects(manifests), s.gate.Clusters()
 	tf.Manifests = manifests
 	for _, m := range manifests {
 		s.secrets.Learn(m.Credentials())

@@ -15,7 +15,9 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 var syntaxSeeds = []string{
@@ -52,7 +54,7 @@ var inert = []string{
 	"k8s_yaml", "filter_yaml", "ref", "workload_to_resource_function", "k8s_resource", "port_forward", "link", "trigger_mode",
 	"local_resource", "test", "probe", "exec_action", "http_get_action", "tcp_socket_action", "blob", "decode_json",
 	"decode_yaml", "decode_yaml_stream", "encode_json", "encode_yaml", "encode_yaml_stream", "fail", "warn", "exit",
-	"update_settings", "ci_settings", "version_settings", "config.define_string", "config.define_bool",
+	"update_settings", "ci_settings", "version_settings", "cluster", "k8s_context", "k8s_namespace", "k8s_custom_deploy", "config.define_string", "config.define_bool",
 }
 
 // FuzzProgram runs programs with inert builtins. Every error must have a place, and none may panic.
@@ -65,11 +67,14 @@ func FuzzProgram(f *testing.F) {
 	f.Add("docker_build('a', '/nowhere', dockerfile_contents='FROM b', live_update=[sync('x', '/y'), run('z', trigger='q')])\n")
 	f.Add("def f(o):\n  return o.name\nworkload_to_resource_function(f)\nk8s_yaml(encode_yaml({'kind': 'Job', 'apiVersion': 'batch/v1', 'metadata': {'name': 'x'}}))\n")
 	f.Add("a, b = filter_yaml(blob('x'), name='(')\nf(*a, **b)\nconfig.define_string('x')\n")
+	pod := "k8s_yaml(blob('apiVersion: v1\\nkind: Pod\\nmetadata: {name: a}\\nspec: {containers: [{image: b}]}')"
+	f.Add("cluster('eu', 'x')\n" + pod + ", cluster='eu')\n" + pod + ")\nk8s_resource('a', cluster='eu', new_name='b')\nk8s_custom_deploy('c', 'x', 'y', [], cluster='us')\n")
+	f.Add(pod + ")\nk8s_resource('a', cluster='eu', objects=['a'])\nlocal_resource('l', 'x', cluster='us')\ncluster('eu')\ncluster('us', 'eu', 'n')\n")
 	f.Fuzz(func(t *testing.T, src string) {
 		if strings.ContainsAny(src, "*%") || strings.Contains(src, "<<") {
 			return // these make values of any size
 		}
-		s := newState(t.Context(), "/nowhere/Tiltfile", Options{Logger: logstore.Discard, Memo: memo.New()})
+		s := newState(t.Context(), "/nowhere/Tiltfile", Options{Logger: logstore.Discard, Memo: memo.New(), Clusters: anyContext})
 		s.Texts[s.Main] = src
 		all, some := s.builtins(), map[string]eval.Function{}
 		for _, name := range inert {
@@ -84,6 +89,11 @@ func FuzzProgram(f *testing.F) {
 		}
 		checkPlaced(t, src, s.interp.Locate(err))
 	})
+}
+
+// anyContext finds a cluster for development behind every context.
+func anyContext(context, namespace string) (kubecontext.Way, error) {
+	return kubecontext.Way{Cluster: model.Cluster{Context: context, Namespace: namespace, Product: model.ProductKIND}, Kubeconfig: "/overlay/" + context}, nil
 }
 
 func checkPlaced(t *testing.T, src string, err error) {

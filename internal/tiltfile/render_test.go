@@ -2,6 +2,7 @@ package tiltfile
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,6 +68,14 @@ func render(r Result, root string) string {
 		}
 	}
 	p.list(0, "config files", files)
+	for _, c := range r.Clusters {
+		own := map[bool]string{true: " (the session's own)"}[c.Own]
+		p.line(0, "cluster %s: context %s, namespace %s%s", c.Name, c.Context, c.Namespace, own)
+	}
+	for _, context := range slices.Sorted(maps.Keys(r.ServedBy)) {
+		c := r.ServedBy[context]
+		p.line(0, "served by %s: %s %v", context, c.KubeVersion, c.APIVersions)
+	}
 	if r.Served != nil {
 		p.line(0, "served: %s %v", r.Served.KubeVersion, r.Served.APIVersions)
 	}
@@ -156,6 +165,9 @@ func (p *printer) compose(t *model.ComposeTarget) {
 }
 
 func (p *printer) k8s(k *model.K8sTarget) {
+	if k.Cluster != "" {
+		p.line(1, "cluster %s", k.Cluster)
+	}
 	for _, o := range k.Objects {
 		p.line(1, "object %s", o.ID())
 	}

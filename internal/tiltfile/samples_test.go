@@ -16,6 +16,7 @@ var sampleArgs = map[string]string{
 	"allow_k8s_contexts":             `contexts=['kind']`,
 	"blob":                           `input='x'`,
 	"ci_settings":                    ``,
+	"cluster":                        `name='kind-other'`,
 	"config.clear_enabled_resources": ``,
 	"config.define_bool":             `name='x'`,
 	"config.define_object":           `name='x'`,
@@ -196,7 +197,7 @@ func runSample(t testing.TB, dir, program string) (said string, err error) {
 	t.Helper()
 	writeFile(t, filepath.Join(dir, "Tiltfile"), []byte(program))
 	var log strings.Builder
-	res := Load(t.Context(), Options{Path: filepath.Join(dir, "Tiltfile"), ExtensionDir: filepath.Join(dir, ".data"),
+	res := Load(t.Context(), Options{Path: filepath.Join(dir, "Tiltfile"), ExtensionDir: filepath.Join(dir, ".data"), Clusters: anyContext,
 		Env:    []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"},
 		Logger: logstore.Func(func(_ logstore.Level, text string) { log.WriteString(text) })})
 	return render(res, dir) + log.String(), res.Err

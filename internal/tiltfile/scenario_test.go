@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -129,6 +132,7 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 	var cluster model.Cluster
 	var served model.Capabilities
 	silent := false
+	others := map[string]kubecontext.Way{}
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch key {
@@ -156,11 +160,16 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 			silent = value == "true"
 		case "git":
 			makeRepo(t, filepath.Join(root, "git", value), o.Env)
+		case "other":
+			addOther(t, others, strings.Fields(value))
 		case "product":
 			cluster.Product = model.Product(value)
 		default:
 			t.Fatalf("unknown option %q", key)
 		}
+	}
+	if cluster.Context != "" || len(others) > 0 {
+		o.Clusters = findAmong(others, silent)
 	}
 	o.Cluster = func() (model.Cluster, error) { return cluster, nil }
 	o.Capabilities = func(context.Context) (model.Capabilities, error) {
@@ -168,6 +177,42 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 			return model.Capabilities{}, errors.New("connection refused")
 		}
 		return served, nil
+	}
+}
+
+// addOther adds another context of the kubeconfig: its name, product and namespace, and the version and APIs of its cluster.
+func addOther(t *testing.T, to map[string]kubecontext.Way, fields []string) {
+	t.Helper()
+	if len(fields) < 3 {
+		t.Fatalf("other: %q", fields)
+	}
+	served := model.Capabilities{}
+	if len(fields) > 3 {
+		served.KubeVersion, served.APIVersions = fields[3], fields[4:]
+	}
+	to[fields[0]] = kubecontext.Way{Cluster: model.Cluster{Context: fields[0], Product: model.Product(fields[1]), Namespace: fields[2]},
+		Kubeconfig: "/overlay/" + fields[0], Capabilities: func(context.Context) (model.Capabilities, error) { return served, nil }}
+}
+
+// findAmong finds contexts among the given ones.
+func findAmong(others map[string]kubecontext.Way, silent bool) kubecontext.Find {
+	return func(name, namespace string) (kubecontext.Way, error) {
+		w, ok := others[name]
+		if !ok {
+			p := problem.New(fmt.Sprintf("the kubeconfig has no context %q", name), "Name one of them.")
+			p.Detail = "known contexts:\n  " + strings.Join(slices.Sorted(maps.Keys(others)), "\n  ")
+			return w, p
+		}
+		if namespace != "" {
+			w.Cluster.Namespace = namespace
+			w.Kubeconfig += "/" + namespace
+		}
+		if silent {
+			w.Capabilities = func(context.Context) (model.Capabilities, error) {
+				return model.Capabilities{}, errors.New("connection refused")
+			}
+		}
+		return w, nil
 	}
 }
 

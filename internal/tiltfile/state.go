@@ -64,12 +64,13 @@ func newState(ctx context.Context, path string, o Options) *state {
 	e.Copies = cmp.Or(o.ExtensionDir, extension.DefaultDir())
 	s := &state{Evaluation: e, opts: o,
 		interp:  interpreter.New(e, extension.Store{Dir: e.Copies, Env: e.Env.List(), Log: o.Logger}),
-		secrets: secret.NewFinder(o.Memo, o.OnSecrets), gate: kubecontext.NewGate(o.Cluster, o.Namespace), ignores: ignore.NewRules(),
+		secrets: secret.NewFinder(o.Memo, o.OnSecrets), gate: kubecontext.NewGate(o.Cluster, o.Clusters, o.Namespace), ignores: ignore.NewRules(),
 		config: config.New(e, o.Args), settings: settings.New(o.Path), defaults: &resource.Defaults{},
 	}
+	e.Declared = func(name string) (*eval.Served, error) { return s.gate.Served(name, e.Cluster) }
 	e.OnText, e.OnSecrets = s.secrets.Look, s.secrets.Learn
 	s.images = image.New(e)
-	s.k8s = kubernetes.New(e, s.images, s.defaults, o.Namespace)
+	s.k8s = kubernetes.New(e, s.images, s.gate, s.defaults, o.Namespace)
 	s.services = dockercompose.New(e, s.images, s.defaults)
 	s.locals = local.New(e, s.gate, s.defaults)
 	s.api = v1alpha1.New(e, &s.interp.Registry)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 	"github.com/hone-dev/hone/internal/tiltfile/profile"
 	"github.com/hone-dev/hone/pkg/model"
@@ -24,6 +25,8 @@ type Options struct {
 	// Cluster returns the cluster. It is called at most once, and only when the Tiltfile needs it. A cluster without a
 	// context means that there is no kubeconfig, and then nothing is refused. A nil function means the same.
 	Cluster func() (model.Cluster, error)
+	// Clusters finds other clusters, which the Tiltfile declares, in the kubeconfig; nil means that there is none.
+	Clusters kubecontext.Find
 	// Capabilities asks the cluster for its version and its APIs. It is called at most once, and only when a chart depends on the
 	// answer. A nil function means that there is no cluster.
 	Capabilities func(context.Context) (model.Capabilities, error)
@@ -90,7 +93,7 @@ func Load(ctx context.Context, o Options) Result {
 	tf, err := s.load()
 	tf.ConfigFiles, tf.Read = s.ConfigFiles(), s.Read
 	tf.Unwatched = s.Unwatched()
-	tf.Served = s.Cluster.Told()
+	tf.Served, tf.ServedBy = s.Cluster.Told(), s.gate.Told()
 	tf.Ignores = s.ignores.List
 	tf.Warnings = s.Warnings
 	if err != nil {

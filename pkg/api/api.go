@@ -68,6 +68,9 @@ type View struct {
 	TiltfileError string    `json:"tiltfileError,omitempty"`
 	ClusterError  string    `json:"clusterError,omitempty"`
 	EngineError   string    `json:"engineError,omitempty"`
+	// Clusters are the clusters of a session that works on several, its own first; absent for any other session. Context, Namespace and
+	// ClusterError belong to its own.
+	Clusters []Cluster `json:"clusters,omitempty"`
 	// Paused is set while the user has paused the session.
 	Paused *Paused `json:"paused,omitempty"`
 	// WatchError is the reason why files cannot be watched properly; absent when they can.
@@ -78,6 +81,21 @@ type View struct {
 	// Revisions are the last revisions of the project in the cluster, newest first, as far as the session has read and written the ledger.
 	Revisions   []Revision   `json:"revisions"`
 	Subscribers []Subscriber `json:"subscribers"`
+}
+
+// Cluster is a Kubernetes cluster of a session that works on several.
+type Cluster struct {
+	// Name is the name of the Tiltfile, or the context.
+	Name      string `json:"name"`
+	Context   string `json:"context"`
+	Namespace string `json:"namespace,omitempty"`
+	Connected bool   `json:"connected"`
+	// Needed is set if a resource that is not disabled is deployed to it.
+	Needed bool `json:"needed"`
+	// Starting is set while it does not answer yet and reports that it may soon.
+	Starting bool `json:"starting,omitempty"`
+	// Error is the reason why it does not answer.
+	Error string `json:"error,omitempty"`
 }
 
 // Subscriber is one of hone's internal components. State is running, backing off or done.
@@ -93,8 +111,10 @@ type Subscriber struct {
 // none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error, not_applicable or none.
 // Disabled resources come last in a View; they have neither an update nor a runtime.
 type Resource struct {
-	Name          string   `json:"name"`
-	Type          string   `json:"type"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Cluster is the name of the declared cluster that it is deployed to; absent for the session's own.
+	Cluster       string   `json:"cluster,omitempty"`
 	Labels        []string `json:"labels,omitempty"`
 	TriggerMode   string   `json:"triggerMode"`
 	Phase         string   `json:"phase"`

@@ -36,6 +36,7 @@ type Event struct {
 	Ready      *ReadyEvent      `json:"ready,omitempty"`
 	Restart    *RestartEvent    `json:"restart,omitempty"`
 	Pod        *PodEvent        `json:"pod,omitempty"`
+	Pull       *PullEvent       `json:"pull,omitempty"`
 	Program    *ProgramEvent    `json:"program,omitempty"`
 	Server     *ServerEvent     `json:"server,omitempty"`
 	Forward    *ForwardEvent    `json:"forward,omitempty"`
@@ -86,6 +87,7 @@ var EventTypes = []EventType{
 	{"pod-succeeded", "pod", "A pod has run to completion."},
 	{"pod-failing", "pod", "A pod will not become ready on its own, or fails for a different reason than before."},
 	{"pod-gone", "pod", "A pod no longer exists, or no longer belongs to the resource."},
+	{"image-pulled", "pull", "A node has pulled an image for a pod of the resource."},
 	{"program-running", "program", "The program in a container is running, or running again. Reported only for containers that hone can restart in place."},
 	{"program-exited", "program", "The program in a container has exited, while the container keeps running."},
 	{"server-started", "server", "The server of a local resource is running."},
@@ -133,6 +135,14 @@ type TiltfileEvent struct {
 	Resources int          `json:"resources,omitempty"`
 	Warnings  int          `json:"warnings,omitempty"`
 	Error     string       `json:"error,omitempty"`
+}
+
+// PullEvent describes the pull of an image by a node.
+type PullEvent struct {
+	Pod   string `json:"pod"`
+	Image string `json:"image"`
+	// TookMs is the time that the node needed, up to the time of the event.
+	TookMs Milliseconds `json:"tookMs"`
 }
 
 // FilesEvent lists files that have changed.

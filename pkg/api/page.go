@@ -161,6 +161,8 @@ type PageSession struct {
 	Context   string    `json:"context,omitempty"`
 	Namespace string    `json:"namespace,omitempty"`
 	StartedAt time.Time `json:"startedAt"`
+	// Clusters are the clusters of a session that works on several, its own first; absent for any other session.
+	Clusters []Cluster `json:"clusters,omitempty"`
 	// Paused is set while the session is paused, and Ended once it has ended.
 	Paused  bool         `json:"paused,omitempty"`
 	Ended   bool         `json:"ended,omitempty"`
@@ -195,10 +197,12 @@ type PageNotice struct {
 // PageResource is one row. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen.
 // Type is tiltfile, k8s, compose or local.
 type PageResource struct {
-	Name   string   `json:"name"`
-	Type   string   `json:"type"`
-	Labels []string `json:"labels,omitempty"`
-	Status string   `json:"status"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Cluster is the name of the cluster that the resource is deployed to, in a session that works on several; otherwise absent.
+	Cluster string   `json:"cluster,omitempty"`
+	Labels  []string `json:"labels,omitempty"`
+	Status  string   `json:"status"`
 	// Text describes the resource's activity, or the thing that it lacks; empty while an update runs, and where Last describes it.
 	Text        string `json:"text,omitempty"`
 	TriggerMode string `json:"triggerMode,omitempty"`

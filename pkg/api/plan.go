@@ -70,6 +70,8 @@ const (
 // PlanStep is the action on one object.
 type PlanStep struct {
 	Object PlanObject `json:"object"`
+	// Cluster is the name of the declared cluster of the object; empty for the session's own.
+	Cluster string `json:"cluster,omitempty"`
 	// Resource is the resource that the object belongs to.
 	Resource string     `json:"resource"`
 	Action   PlanAction `json:"action"`

@@ -26,7 +26,7 @@ type WaterfallRow struct {
 type WaterfallSpan struct {
 	// Resource is present for pieces of the critical path.
 	Resource string `json:"resource,omitempty"`
-	// Kind is evaluate, wait, update, ready, other, or the kind of a step of an update.
+	// Kind is evaluate, wait, update, pull, ready, other, or the kind of a step of an update.
 	Kind string `json:"kind"`
 	// Text describes it in words.
 	Text string `json:"text"`

@@ -52,6 +52,23 @@ type Cluster struct {
 	Registry Registry
 }
 
+// ClusterDeclaration is a cluster that the Tiltfile names: cluster(). Its objects are deployed beside the objects of the session's own cluster.
+type ClusterDeclaration struct {
+	// Name is the name in the Tiltfile and on screens. Context is the context of the kubeconfig, which identifies the cluster: no two
+	// declarations have the same one.
+	Name, Context string
+	// Namespace is for objects that name none; never empty.
+	Namespace string
+	// Own is set for the session's own cluster, which resources name by an empty K8sTarget.Cluster.
+	Own bool
+}
+
+// DeclaredOn returns the resources that a cluster may hold, which is named as in K8sTarget: those that are deployed to it, and those that are
+// deployed to none.
+func DeclaredOn(manifests []Manifest, on string) []Manifest {
+	return slices.DeleteFunc(slices.Clone(manifests), func(m Manifest) bool { return m.IsK8s() && m.Cluster() != on })
+}
+
 // Capabilities are the versions and APIs that a cluster serves, as the templates of Helm charts see them.
 type Capabilities struct {
 	// KubeVersion is the version of the API server ("v1.34.4").

@@ -5,8 +5,8 @@ import "time"
 // ContainerRef identifies a run of a container that can be updated in place, with everything needed to reach it.
 type ContainerRef struct {
 	Resource ManifestName
-	// Namespace, Pod and Name find it in the cluster. A container of Compose has no namespace, and the engine's name as Pod.
-	Namespace, Pod, Name string
+	// Cluster, as in K8sTarget, Namespace, Pod and Name find it. A container of Compose has no namespace, and the engine's name as Pod.
+	Cluster, Namespace, Pod, Name string
 	// ID is the runtime's id of the container, without a scheme, and Runtime the name of the runtime.
 	ID, Runtime string
 	// Image is the reference in the pod's specification. A way into one container of an image works for all of them.
@@ -31,7 +31,7 @@ type ContainerRef struct {
 // LiveUpdateOf. The architecture, which pods do not contain, is left empty.
 func (m Manifest) ContainerRef(p Pod, c Container, ref string) ContainerRef {
 	steps, _, _ := m.LiveUpdateOf(ref)
-	r := ContainerRef{Resource: m.Name, Namespace: p.Namespace, Pod: p.Name, Name: c.Name, ID: c.ID, Runtime: c.Runtime, Image: c.Image, Template: p.TemplateHash,
+	r := ContainerRef{Resource: m.Name, Cluster: p.Cluster, Namespace: p.Namespace, Pod: p.Name, Name: c.Name, ID: c.ID, Runtime: c.Runtime, Image: c.Image, Template: p.TemplateHash,
 		Ref: ref, Synclet: c.SyncletPath, StartedAt: c.StartedAt, Syncs: steps.Syncs}
 	if im, built := m.Image(ref); built && im.Supervised {
 		r.Synclet = SyncletPath // which came with the image

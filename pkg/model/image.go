@@ -147,6 +147,8 @@ type ImageResult struct {
 	Local string
 	// Cluster is the reference under which the cluster pulls the image. It is injected into the objects.
 	Cluster string
+	// On is the cluster that it was delivered to, as in K8sTarget.
+	On string
 	// ImageID is the builder's content id ("sha256:…"); empty if the builder did not report it.
 	ImageID string
 	// StartedAt is the time at which the build of the image began. The image does not include later file changes.

@@ -10,6 +10,8 @@ import (
 
 // K8sTarget is the part of a resource that is applied to a cluster.
 type K8sTarget struct {
+	// Cluster is the context of the declared cluster that it is deployed to; empty for the session's own cluster.
+	Cluster string
 	Objects []K8sObject
 	// CustomDeploy, if not nil, deploys instead of Objects, which is then empty.
 	CustomDeploy *CustomDeploy
@@ -89,6 +91,8 @@ func (f PortForward) Address() string {
 // AppliedObject is an object as the API server returned it after an apply.
 type AppliedObject struct {
 	ObjectID
+	// Cluster is the context of its cluster, as in K8sTarget.
+	Cluster    string
 	APIVersion string
 	UID        string
 	// TemplateHash is the value of the pod template's hash label, empty for objects without a template.
@@ -105,6 +109,8 @@ type AppliedObject struct {
 // container of Compose, Namespace is empty, Engine is the state that the engine reports, UID is the engine's id of the
 // container, and Name is the engine's name for it.
 type Pod struct {
+	// Cluster is the context of its cluster, as in K8sTarget.
+	Cluster   string
 	Namespace string
 	Name      string
 	UID       string

@@ -20,6 +20,18 @@ const (
 	UncategorizedName ManifestName = "uncategorized"
 )
 
+// UncategorizedIn returns the name of the resource for the objects of a declared cluster that belong to no workload, by the name of the
+// cluster.
+func UncategorizedIn(cluster string) ManifestName {
+	return UncategorizedName + ":" + ManifestName(cluster)
+}
+
+// Uncategorized reports whether the resource is for objects that belong to no workload, in whatever cluster.
+func (n ManifestName) Uncategorized() bool {
+	head, _, _ := strings.Cut(string(n), ":")
+	return head == string(UncategorizedName)
+}
+
 // String returns the name as shown to the user.
 func (n ManifestName) String() string { return string(n) }
 
@@ -131,6 +143,15 @@ func (m Manifest) DeployID() TargetID {
 
 // IsK8s reports whether the resource is deployed to Kubernetes.
 func (m Manifest) IsK8s() bool { return m.K8s != nil }
+
+// Cluster returns the context of the declared cluster that the resource is deployed to; empty for the session's own, and for a resource
+// that is deployed to none.
+func (m Manifest) Cluster() string {
+	if m.K8s == nil {
+		return ""
+	}
+	return m.K8s.Cluster
+}
 
 // CustomDeploy returns the commands that deploy the resource; nil if hone applies its objects, or if it has none.
 func (m Manifest) CustomDeploy() *CustomDeploy {

@@ -23,10 +23,14 @@ type Tiltfile struct {
 	// Served is what the evaluation was told of what the cluster serves; nil if it did not depend on that. Like ConfigFiles, it
 	// is set even if the evaluation failed.
 	Served *Capabilities `json:"-"`
+	// ServedBy is the same for each other cluster that it declares and depends on in this way, by the context of the kubeconfig.
+	ServedBy map[string]Capabilities `json:"-"`
 	// Ignores apply to every watch: .tiltignore and watch_settings.
 	Ignores []Ignore
 	// Enabled limits the session to these resources and their dependencies; nil enables all.
-	Enabled         []ManifestName
+	Enabled []ManifestName
+	// Clusters are the clusters that it declares, in its order.
+	Clusters        []ClusterDeclaration
 	DefaultRegistry Registry
 	ImageCache      ImageCache
 	Builder         Builder

@@ -76,6 +76,21 @@ export interface ClickRequest {
   inputs?: Record<string, unknown>;
 }
 
+/** Cluster is a Kubernetes cluster of a session that works on several. */
+export interface Cluster {
+  connected: boolean;
+  context: string;
+  /** Error is the reason why it does not answer. */
+  error?: string;
+  /** Name is the name of the Tiltfile, or the context. */
+  name: string;
+  namespace?: string;
+  /** Needed is set if a resource that is not disabled is deployed to it. */
+  needed: boolean;
+  /** Starting is set while it does not answer yet and reports that it may soon. */
+  starting?: boolean;
+}
+
 /** Command is a command that the Tiltfile declares outside of any resource. State is the state of its newest run: waiting, running, succeeded, failed or stopped. Disabled is true while a config map disables the command. */
 export interface Command {
   disabled?: boolean;
@@ -193,6 +208,7 @@ export interface Event {
   pod?: PodEvent;
   problem?: ProblemEvent;
   program?: ProgramEvent;
+  pull?: PullEvent;
   ready?: ReadyEvent;
   request?: RequestEvent;
   /** Resource is the resource that the event is about: "(Tiltfile)" for the Tiltfile, absent for the session as a whole. */
@@ -652,6 +668,8 @@ export interface PageRelapse {
 export interface PageResource {
   /** Behind is the number of containers in which an update is still running that the others already have. */
   behind?: number;
+  /** Cluster is the name of the cluster that the resource is deployed to, in a session that works on several; otherwise absent. */
+  cluster?: string;
   /** Current is the running update, and Last the newest completed one. */
   current?: PageUpdate;
   dependsOn?: string[];
@@ -699,6 +717,8 @@ export interface PageSession {
   /** Arguments are the arguments of the Tiltfile, and Buttons are all buttons that it declares, in its order. */
   arguments?: string[];
   buttons?: Button[];
+  /** Clusters are the clusters of a session that works on several, its own first; absent for any other session. */
+  clusters?: Cluster[];
   context?: string;
   ended?: boolean;
   /** Evaluation counts the evaluations of the Tiltfile; ConfirmRequest takes it. */
@@ -843,6 +863,8 @@ export interface PlanStep {
   action: string;
   /** Changed is set if the step runs something that is new or differs from the last run: its command, or the files and images that it is declared to depend on. */
   changed?: boolean;
+  /** Cluster is the name of the declared cluster of the object; empty for the session's own. */
+  cluster?: string;
   /** Declared is a hash of the declared object, with images that are not built; empty for a Secret and for objects that are no longer declared. */
   declared?: string;
   fields?: FieldChange[];
@@ -937,6 +959,14 @@ export interface Progress {
 export interface PruneRequest {
 }
 
+/** PullEvent describes the pull of an image by a node. */
+export interface PullEvent {
+  image: string;
+  pod: string;
+  /** TookMs is the time that the node needed, up to the time of the event. */
+  tookMs: number;
+}
+
 /** ReadyEvent describes the first time that a resource is ready. */
 export interface ReadyEvent {
   /** AfterMs is the time since the resource was declared or enabled. */
@@ -955,6 +985,8 @@ export interface RequestEvent {
 /** Resource is one resource. Type is k8s, local or compose. Status is idle, ok, warning, waiting, updating, failed or unknown: the same as the glyph on the screen; Error is the whole text of the error of the update, else of the runtime, else of a port. UpdateStatus is none, pending, in_progress, ok, error or not_applicable; RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have neither an update nor a runtime. */
 export interface Resource {
   buildHistory?: Build[];
+  /** Cluster is the name of the declared cluster that it is deployed to; absent for the session's own. */
+  cluster?: string;
   currentBuild?: Build;
   disabled?: boolean;
   /** EarlierBuilds are the updates of earlier sessions, newest first; each session counts its own. */
@@ -1521,6 +1553,8 @@ export interface UpdateStep {
 export interface View {
   buttons: Button[];
   clusterError?: string;
+  /** Clusters are the clusters of a session that works on several, its own first; absent for any other session. Context, Namespace and ClusterError belong to its own. */
+  clusters?: Cluster[];
   commands: Command[];
   context?: string;
   engineError?: string;
@@ -1592,7 +1626,7 @@ export interface WaterfallSpan {
   failed?: boolean;
   /** FromMs and ToMs count from Start. */
   fromMs: number;
-  /** Kind is evaluate, wait, update, ready, other, or the kind of a step of an update. */
+  /** Kind is evaluate, wait, update, pull, ready, other, or the kind of a step of an update. */
   kind: string;
   /** On lists the resources that a wait waits for. */
   on?: string[];

@@ -5,6 +5,7 @@ import { render } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { buttonsOf, chooseButton, editArguments, pause, press, prune, stop } from "./actions";
+import type { Cluster } from "./api";
 import { Architecture } from "./architecture";
 import { Dialogs, openDialog } from "./dialog";
 import { Graph } from "./graph";
@@ -119,6 +120,22 @@ const views = [
   ["hone", "#/hone", "hone"],
 ] as const;
 
+/** One of several clusters, and whether it answers. */
+function ClusterName(p: { c: Cluster; first: boolean }) {
+  const { c } = p;
+  const away = c.needed && !c.connected && c.error;
+  return (
+    <>
+      {!p.first && ", "}
+      <span class={away ? (c.starting ? "warn" : "bad") : undefined} title={away || `context ${c.context}`}>
+        {c.name}
+        {c.namespace && `/${c.namespace}`}
+        {away && (c.starting ? " is starting" : " does not answer")}
+      </span>
+    </>
+  );
+}
+
 function Top() {
   const s = session.value;
   const n = counts.value;
@@ -130,12 +147,22 @@ function Top() {
       {s && (
         <span class="where">
           <strong>{s.project}</strong>
-          {s.context && (
+          {s.clusters ? (
             <span class="note">
               {" "}
-              @ {s.context}
-              {s.namespace && `/${s.namespace}`}
+              @{" "}
+              {s.clusters.map((c, i) => (
+                <ClusterName key={c.context} c={c} first={i === 0} />
+              ))}
             </span>
+          ) : (
+            s.context && (
+              <span class="note">
+                {" "}
+                @ {s.context}
+                {s.namespace && `/${s.namespace}`}
+              </span>
+            )
           )}
         </span>
       )}

@@ -10,13 +10,22 @@ export const tiltfileName = "(Tiltfile)";
 const urgency = ["failed", "unknown", "waiting", "updating", "warning", "ok", "idle"];
 const collator = new Intl.Collator("en", { numeric: true });
 
-export const group = (r: PageResource) => r.labels?.[0] ?? "";
+const label = (r: PageResource) => r.labels?.[0] ?? "";
+
+/** The group of a row: its label, in a session on several clusters after its cluster. */
+export const group = (r: PageResource) => [r.cluster, label(r)].filter(Boolean).join(" · ");
+
+/** Compares rows by their groups: by cluster, then by label, those without one last. */
+function byGroup(a: PageResource, b: PageResource): number {
+  const compare = (x: string, y: string) => Number(x === "") - Number(y === "") || collator.compare(x, y);
+  return compare(a.cluster ?? "", b.cluster ?? "") || compare(label(a), label(b));
+}
 
 /** Arranges rows. Starred ones come first in each order except that of alerts. */
 export function arrange(rows: PageResource[], order: Order, starred: ReadonlySet<string> = new Set()): PageResource[] {
   const first = (r: PageResource) => (r.name === tiltfileName ? 0 : starred.has(r.name) ? 1 : 2);
   const compare: Record<Order, (a: PageResource, b: PageResource) => number> = {
-    "by group": (a, b) => first(a) - first(b) || Number(group(a) === "") - Number(group(b) === "") || collator.compare(group(a), group(b)),
+    "by group": (a, b) => first(a) - first(b) || byGroup(a, b),
     "alerts first": (a, b) => alert(a) - alert(b),
     "by name": (a, b) => first(a) - first(b) || collator.compare(a.name, b.name),
     "by last change": (a, b) => Number(starred.has(b.name)) - Number(starred.has(a.name)) || changed(b) - changed(a),
@@ -29,7 +38,7 @@ function alert(r: PageResource): number {
   return r.error ? 0 : urgency.indexOf(r.status);
 }
 
-/** The test of a filter: letters in order, !letters, label:x, is:status, is:starred. */
+/** The test of a filter: letters in order, !letters, label:x, cluster:x, is:status, is:starred. */
 export function matches(filter: string, starred: ReadonlySet<string> = new Set()): (r: PageResource) => boolean {
   const terms = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return (r) =>
@@ -41,8 +50,10 @@ export function matches(filter: string, starred: ReadonlySet<string> = new Set()
 }
 
 function test(r: PageResource, term: string, starred: ReadonlySet<string>): boolean {
-  const label = /^label:(.*)$/.exec(term);
-  if (label) return (r.labels ?? []).some((l) => l.toLowerCase().includes(label[1] ?? ""));
+  const labelled = /^label:(.*)$/.exec(term);
+  if (labelled) return (r.labels ?? []).some((l) => l.toLowerCase().includes(labelled[1] ?? ""));
+  const cluster = /^cluster:(.*)$/.exec(term);
+  if (cluster) return !!r.cluster?.toLowerCase().includes(cluster[1] ?? "");
   const is = /^is:(.*)$/.exec(term);
   if (is) {
     const status = is[1] === "failing" ? "failed" : is[1];

@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { confirm } from "./actions";
-import type { Failure, Plan as PlanDoc, PlanImage } from "./api";
+import type { Failure, Plan as PlanDoc, PlanImage, PlanStep } from "./api";
 import { readBody } from "./foreign";
 import { keys } from "./keys";
 import { Step } from "./parts";
@@ -94,15 +94,33 @@ export function Plan() {
             {imageText(im)}
           </p>
         ))}
-      {!failure.value && (
-        <ul class="steps">
-          {changing.map((s) => (
-            <Step key={`${s.action} ${s.object.kind} ${s.object.namespace} ${s.object.name} ${s.resource}`} s={s} from="now" to="then" />
-          ))}
-        </ul>
-      )}
+      {!failure.value &&
+        byCluster(changing).map(([cluster, steps]) => (
+          <section key={cluster} aria-label={cluster === undefined ? undefined : `cluster ${cluster}`}>
+            {cluster !== undefined && <h2 class="section">cluster {cluster}</h2>}
+            <ul class="steps">
+              {steps.map((s) => (
+                <Step key={`${s.action} ${s.object.kind} ${s.object.namespace} ${s.object.name} ${s.resource}`} s={s} from="now" to="then" />
+              ))}
+            </ul>
+          </section>
+        ))}
     </main>
   );
+}
+
+/** Groups steps by cluster, the session's own first. In a session on one cluster there is one group, without a name. */
+function byCluster(steps: PlanStep[]): [string | undefined, PlanStep[]][] {
+  if (!steps.some((s) => s.cluster)) return [[undefined, steps]];
+  const own = plan.value?.context ?? "";
+  const groups = new Map<string, PlanStep[]>();
+  for (const s of [...steps].sort((a, b) => Number(!!a.cluster) - Number(!!b.cluster))) {
+    const name = s.cluster ?? own;
+    const list = groups.get(name);
+    if (list) list.push(s);
+    else groups.set(name, [s]);
+  }
+  return [...groups];
 }
 
 function summary(p: PlanDoc): string {

@@ -227,6 +227,17 @@ function Actions(p: { r: PageResource }) {
   );
 }
 
+/** The context of one of several clusters, and whether it answers. */
+function ClusterState(p: { name: string }) {
+  const c = session.value?.clusters?.find((c) => c.name === p.name);
+  if (!c) return null;
+  return (
+    <>
+      {c.context !== c.name && <span class="note">context {c.context}</span>} {!c.connected && c.error && <span class={c.starting ? "warn" : "bad"}>{c.starting ? "is starting" : "does not answer"}</span>}
+    </>
+  );
+}
+
 function Facts(p: { r: PageResource; d: PageDetail | undefined }) {
   const { r, d } = p;
   const links = (list: string[]) =>
@@ -247,6 +258,14 @@ function Facts(p: { r: PageResource; d: PageDetail | undefined }) {
           <dt>runtime</dt>
           <dd>
             <Words said={runtimeOf(r, now.value)} />
+          </dd>
+        </>
+      )}
+      {r.cluster && (
+        <>
+          <dt>cluster</dt>
+          <dd>
+            {r.cluster} <ClusterState name={r.cluster} />
           </dd>
         </>
       )}

@@ -5,6 +5,7 @@ package page
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
@@ -22,7 +23,7 @@ const namedFiles = 3
 func Session(v store.View, version string) api.PageSession {
 	s, c := state.TheSession(v), state.TheCluster(v)
 	out := api.PageSession{Run: s.RunID, Version: version, Tiltfile: s.Tiltfile, Context: c.Context, Namespace: c.Namespace, StartedAt: s.StartedAt,
-		Paused: s.Paused(), Ended: s.Ended != nil, Notices: notices(v)}
+		Paused: s.Paused(), Ended: s.Ended != nil, Notices: notices(v), Clusters: Clusters(v)}
 	if s.Tiltfile != "" {
 		out.Project = filepath.Base(filepath.Dir(s.Tiltfile))
 	}
@@ -33,10 +34,8 @@ func Session(v store.View, version string) api.PageSession {
 // Rows returns all rows: the Tiltfile, the resources in its order, and those that are disabled.
 func Rows(v store.View) []api.PageResource {
 	rows := []api.PageResource{tiltfile(v)}
-	for _, list := range [][]status.Resource{status.All(v), status.Disabled(v)} {
-		for i := range list {
-			rows = append(rows, row(v, &list[i]))
-		}
+	for _, s := range slices.Concat(status.All(v), status.Disabled(v)) {
+		rows = append(rows, row(v, s))
 	}
 	return rows
 }
@@ -67,6 +66,9 @@ func row(v store.View, s *status.Resource) api.PageResource {
 		Disabled: !s.Entry.Value.Enabled, Leaving: s.Leaving(), Waiting: s.Waiting(), Behind: len(s.Behind), Drift: s.Drift.Text(), Error: s.Err(),
 		Forwards: Forwards(s), Endpoints: endpoints(s),
 		Runtime: api.PageRuntime{Status: string(s.Runtime.Status), Text: s.Runtime.Text, Error: s.Runtime.Err, Pods: s.Pods.Count, Ready: s.Pods.Ready, Restarts: s.Pods.Restarts}}
+	if m.IsK8s() && len(state.DeclaredClusters(v)) > 0 {
+		r.Cluster = state.ClusterTitle(v, m.Cluster())
+	}
 	if r.Disabled {
 		return r
 	}

@@ -49,7 +49,7 @@ func makeApply(s *source, r *row) *v1alpha1.KubernetesApply {
 	m, u := &r.Value.Manifest, &r.update.Value
 	o := &v1alpha1.KubernetesApply{ObjectMeta: metaOfResource(r.Entry)}
 	o.Spec = v1alpha1.KubernetesApplySpec{YAML: yamlOf(m.K8s.Objects, redact.With(scrubberFor(s.tiltfile.Value.Result.Secrets))), ImageMaps: imageNames(m), DiscoveryStrategy: "default",
-		PortForwardTemplateSpec: forwardTemplate(m), Cluster: clusterName, DisableSource: disableOfResource(r.ID),
+		PortForwardTemplateSpec: forwardTemplate(m), Cluster: clusterObject(s.View, m.Cluster()), DisableSource: disableOfResource(r.ID),
 		Timeout: metav1.Duration{Duration: s.tiltfile.Value.Result.Update.UpsertTimeout}}
 	if m.K8s.SelectorsOnly {
 		o.Spec.DiscoveryStrategy = "selectors-only"
@@ -245,10 +245,10 @@ func kubernetesDiscovery() Kind {
 	}
 }
 
-func makeDiscovery(_ *source, r *row) *v1alpha1.KubernetesDiscovery {
+func makeDiscovery(s *source, r *row) *v1alpha1.KubernetesDiscovery {
 	m := &r.Value.Manifest
 	o := &v1alpha1.KubernetesDiscovery{ObjectMeta: metaOfResource(r.Entry)}
-	o.Spec.PortForwardTemplateSpec, o.Spec.Cluster = forwardTemplate(m), clusterName
+	o.Spec.PortForwardTemplateSpec, o.Spec.Cluster = forwardTemplate(m), clusterObject(s.View, m.Cluster())
 	for _, a := range r.update.Value.Applied {
 		if buildcontrol.HasStatus(a.ObjectID) {
 			o.Spec.Watches = append(o.Spec.Watches, v1alpha1.KubernetesWatchRef{UID: a.UID, Namespace: a.Namespace, Name: a.Name})

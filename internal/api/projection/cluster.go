@@ -20,14 +20,16 @@ func cluster() Kind {
 	type object = *v1alpha1.Cluster
 	return Kind{
 		Name:   kindCluster,
-		Doc:    "Cluster is where resources are deployed to: default is the Kubernetes cluster, docker the container engine.",
-		Tables: tables(state.Clusters, state.Engines),
+		Doc:    "Cluster is where resources are deployed to: default is the session's own Kubernetes cluster, docker the container engine; others have the names of the Tiltfile.",
+		Tables: tables(state.Clusters, state.Engines, state.Resources),
 		Items: func(v store.View) iter.Seq[Item] {
 			s := sourceOf(v)
 			var items []Item
-			if e := state.Clusters.In(v).Ref(state.Only); e != nil {
-				made := digest(0).entry(&e.Meta).word(registryWord(s.tiltfile.Value.Result.DefaultRegistry))
-				items = append(items, item(s, kindCluster, clusterName, made, func() *v1alpha1.Cluster { return makeCluster(s, e) }))
+			for _, on := range append([]string{""}, state.DeclaredClusters(v)...) {
+				if e := state.Clusters.In(v).Ref(state.ClusterID(on)); e != nil {
+					made := digest(0).entry(&e.Meta).word(registryWord(s.tiltfile.Value.Result.DefaultRegistry))
+					items = append(items, item(s, kindCluster, clusterObject(v, on), made, func() *v1alpha1.Cluster { return makeCluster(s, e) }))
+				}
 			}
 			if e := state.Engines.In(v).Ref(state.Only); e != nil {
 				items = append(items, item(s, kindCluster, engineName, digest(0).entry(&e.Meta), func() *v1alpha1.Cluster { return makeEngine(e) }))
@@ -44,6 +46,21 @@ func cluster() Kind {
 		Write: readOnly("clusters", "the cluster is chosen when the session begins: hone up --context"),
 	}
 }
+
+// clusterObject returns the name of the object for a cluster, given its context as in model.K8sTarget.
+func clusterObject(v store.View, on string) string {
+	switch name := safeName(state.ClusterName(v, on)); name {
+	case "":
+		return clusterName
+	case clusterName, engineName:
+		return "cluster-" + name // another object has the name
+	default:
+		return name
+	}
+}
+
+// severalClusters reports whether a session works on several clusters.
+func severalClusters(v store.View) bool { return len(state.DeclaredClusters(v)) > 0 }
 
 func registryWord(r model.Registry) string {
 	return r.Host + "\x00" + r.HostFromCluster + "\x00" + r.SingleName

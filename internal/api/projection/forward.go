@@ -47,9 +47,10 @@ func portForward() Kind {
 	}
 }
 
-func makeForward(_ *source, r *row) *v1alpha1.PortForward {
+func makeForward(s *source, r *row) *v1alpha1.PortForward {
 	o := &v1alpha1.PortForward{ObjectMeta: metaOfResource(r.Entry)}
-	o.Spec.Forwards, o.Spec.Cluster = forwardTemplate(&r.Value.Manifest).Forwards, clusterName
+	m := &r.Value.Manifest
+	o.Spec.Forwards, o.Spec.Cluster = forwardTemplate(m).Forwards, clusterObject(s.View, m.Cluster())
 	for _, e := range sortedForwards(r) {
 		f := &e.Value
 		st := v1alpha1.ForwardStatus{LocalPort: int32(f.Spec.LocalPort), ContainerPort: int32(f.Spec.ContainerPort), Error: f.Err}
@@ -123,16 +124,19 @@ func podLogStreams(v store.View) iter.Seq[Item] {
 		if e.Value.OfCompose() {
 			continue
 		}
-		name := e.Value.Namespace + "-" + e.Value.Name
-		items = append(items, item(s, "PodLogStream", name, digest(0).entry(&e.Meta), func() *v1alpha1.PodLogStream { return makePodLog(e, metav1.NewTime(began)) }))
+		name, cluster := e.Value.Namespace+"-"+e.Value.Name, clusterObject(v, e.Value.Cluster)
+		if e.Value.Cluster != "" {
+			name = cluster + "-" + name
+		}
+		items = append(items, item(s, "PodLogStream", name, digest(0).entry(&e.Meta).word(cluster), func() *v1alpha1.PodLogStream { return makePodLog(e, cluster, metav1.NewTime(began)) }))
 	}
 	return inOrder(items)
 }
 
-func makePodLog(e *store.Entry[state.Pod], began metav1.Time) *v1alpha1.PodLogStream {
+func makePodLog(e *store.Entry[state.Pod], cluster string, began metav1.Time) *v1alpha1.PodLogStream {
 	p := &e.Value
 	o := &v1alpha1.PodLogStream{ObjectMeta: metaOf(&e.Meta, map[string]string{resourceAnnotation: string(p.Resource)})}
-	o.Spec = v1alpha1.PodLogStreamSpec{Pod: p.Name, Namespace: p.Namespace, SinceTime: &began, Cluster: clusterName}
+	o.Spec = v1alpha1.PodLogStreamSpec{Pod: p.Name, Namespace: p.Namespace, SinceTime: &began, Cluster: cluster}
 	for _, c := range p.AllContainers() {
 		if c.ID != "" {
 			o.Status.ContainerStatuses = append(o.Status.ContainerStatuses, v1alpha1.ContainerLogStreamStatus{Name: c.Name,

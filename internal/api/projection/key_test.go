@@ -78,6 +78,10 @@ func something(r *rand.Rand, s *statetest.State) (store.Action, string) {
 	case 16:
 		l := declares(six...)
 		if r.IntN(2) == 0 {
+			l = statetest.OnEu(l, "alpha", "delta")
+			l.Result.Clusters[0].Name = []string{"eu", "west"}[r.IntN(2)]
+		}
+		if r.IntN(2) == 0 {
 			l.Result.Manifests = append(l.Result.Manifests[:2], l.Result.Manifests[3:]...)
 			l.Result.Secrets = []model.Secret{{Name: "s", Key: "k", Value: "src/alpha"}}
 		}
@@ -91,7 +95,7 @@ func something(r *rand.Rand, s *statetest.State) (store.Action, string) {
 	case 20:
 		return state.ResourcesReady{Names: []model.ManifestName{name}}, n
 	}
-	return state.ClusterReported{Connected: r.IntN(2) == 0}, ""
+	return state.ClusterReported{On: []string{"", statetest.Eu}[r.IntN(2)], Connected: r.IntN(2) == 0}, ""
 }
 
 // seen is the data that a reader has of an object.

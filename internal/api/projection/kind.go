@@ -5,6 +5,7 @@ package projection
 
 import (
 	"iter"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,6 +43,11 @@ type Kind struct {
 	// Write returns the actions that change the object old to new: old is nil for a create, new is nil for a delete. An error
 	// is a *problem.Problem or an error of k8s.io/apimachinery's package api/errors. A nil Write makes the kind read-only.
 	Write func(v store.View, old, new Object) ([]store.Action, error)
+}
+
+// ColumnsIn returns the columns that the table of a session has.
+func (k Kind) ColumnsIn(v store.View) []Column {
+	return slices.DeleteFunc(slices.Clone(k.Columns), func(c Column) bool { return c.Shown != nil && !c.Shown(v) })
 }
 
 // Item is one object, which is created on demand.
@@ -86,6 +92,8 @@ type Column struct {
 	Doc  string
 	// Wide columns are shown only if there is room.
 	Wide bool
+	// Shown reports whether a session has the column; nil for a column of every session.
+	Shown func(v store.View) bool
 	// Value returns the cell: a string, a number, a bool or a time.
 	Value func(o Object) any
 }

@@ -31,15 +31,15 @@ func text(t testing.TB, o Object) string {
 }
 
 // table returns the printed table of objects.
-func table(k Kind, objects []Object) string {
+func table(v store.View, k Kind, objects []Object) string {
 	var b strings.Builder
 	b.WriteString("NAME")
-	for _, c := range k.Columns {
+	for _, c := range k.ColumnsIn(v) {
 		b.WriteString(" | " + strings.ToUpper(c.Name))
 	}
 	for _, o := range objects {
 		b.WriteString("\n" + o.GetName())
-		for _, c := range k.Columns {
+		for _, c := range k.ColumnsIn(v) {
 			fmt.Fprintf(&b, " | %v", c.Value(o))
 		}
 	}
@@ -60,7 +60,7 @@ func TestObjects(t *testing.T) {
 				}
 				objects, docs = append(objects, o), append(docs, text(t, o))
 			}
-			got := table(k, objects) + "---\n" + strings.Join(docs, "---\n")
+			got := table(v, k, objects) + "---\n" + strings.Join(docs, "---\n")
 			path := filepath.Join("testdata", k.Plural+".yaml")
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {

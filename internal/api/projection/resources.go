@@ -83,7 +83,7 @@ func rowsOf(v store.View, parts part) []row {
 }
 
 // attach adds the entries of a table to the resources that they belong to.
-func attach[T any](v store.View, rows []row, from *store.Derived[state.Groups[T]], to func(*row) **state.Group[T]) {
+func attach[T any](v store.View, rows []row, from state.ByResource[T], to func(*row) **state.Group[T]) {
 	forEach(rows, from.In(v), func(r *row, b *state.Group[T]) { *to(r) = b })
 }
 
@@ -146,6 +146,9 @@ func perResource[O Object](v store.View, kind string, parts part, has func(*row)
 			continue
 		}
 		made := r.made
+		if on := r.Value.Manifest.Cluster(); on != "" {
+			made = made.word(clusterObject(v, on))
+		}
 		if more != nil {
 			made = made.number(uint64(more(r)))
 		}

@@ -34,6 +34,12 @@ func uiResource() Kind {
 		Items:  uiResources,
 		New:    func() Object { return &v1alpha1.UIResource{} },
 		Columns: []Column{
+			{Name: "Cluster", Doc: "The object of the cluster that it is deployed to.", Shown: severalClusters, Value: func(o Object) any {
+				if own, ok := o.(object); ok && own.Status.K8sResourceInfo != nil {
+					return own.Status.K8sResourceInfo.Cluster
+				}
+				return ""
+			}},
 			column("State", "How it is, in one word.", func(o object) any { return o.Status.State }),
 			column("Update", "The result of the last update, or the state of the next one.", func(o object) any { return o.Status.UpdateStatus }),
 			column("Runtime", "The status of the runtime.", func(o object) any { return o.Status.RuntimeStatus }),
@@ -70,10 +76,13 @@ func uiResources(v store.View) iter.Seq[Item] {
 // resource and its update.
 func answerMade(v store.View) func(*row) digest {
 	plan, session := buildcontrol.Decide(v, nil), state.Sessions.In(v).Ref(state.Only)
-	synclets := state.SyncletsByResource.In(v)
+	synclets, several := state.SyncletsByResource.In(v), severalClusters(v)
 	return func(r *row) digest {
 		name := model.ManifestName(r.name)
 		d := groupMade(r.pods)
+		if several {
+			d = d.word("several clusters")
+		}
 		for _, part := range []digest{groupMade(r.services), groupMade(r.forwards), groupMade(r.objects), r.holdMade(), groupMade(synclets[name]),
 			made(state.Processes.In(v), r.name), made(state.Drifts.In(v), r.name), made(state.Restarts.In(v), r.name)} {
 			d = d.number(uint64(part))
@@ -123,10 +132,13 @@ func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 	st.Queued = !u.Triggered.IsZero()
 	st.Order = int32(r.Value.Order) + 1
 	st.DisableStatus = disableOf(r.Entry)
-	st.Waiting = waiting(is.Hold, is.Blocker)
+	st.Waiting = waiting(is.Hold, is.Blocker, clusterObject(s.View, m.Cluster()))
 	switch {
 	case m.IsK8s():
 		st.K8sResourceInfo = kubernetesInfo(m, u, pods)
+		if severalClusters(s.View) {
+			st.K8sResourceInfo.Cluster = clusterObject(s.View, m.Cluster())
+		}
 	case m.IsLocal():
 		st.LocalResourceInfo = &v1alpha1.UIResourceLocal{PID: int64(state.Processes.In(s.View).Value(r.ID).PID)}
 	case m.IsCompose():
@@ -135,7 +147,7 @@ func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 			st.ComposeResourceInfo.HealthStatus = pods[0].Health
 		}
 	}
-	st.Conditions = conditions(&is, pods)
+	st.Conditions = conditions(is, pods)
 	return o
 }
 
@@ -222,8 +234,8 @@ func disableOf(e *store.Entry[state.Resource]) v1alpha1.DisableResourceStatus {
 	return d
 }
 
-// waiting returns why an update does not begin, or the resource is still there.
-func waiting(h *buildcontrol.Hold, b *status.Blocker) *v1alpha1.UIResourceStateWaiting {
+// waiting returns why an update does not begin, or the resource is still there. cluster is the object of the resource's cluster.
+func waiting(h *buildcontrol.Hold, b *status.Blocker, cluster string) *v1alpha1.UIResourceStateWaiting {
 	if h == nil {
 		return nil
 	}
@@ -233,7 +245,7 @@ func waiting(h *buildcontrol.Hold, b *status.Blocker) *v1alpha1.UIResourceStateW
 	}
 	switch h.Reason {
 	case buildcontrol.HoldCluster:
-		ref(kindCluster, clusterName)
+		ref(kindCluster, cluster)
 	case buildcontrol.HoldEngine:
 		ref(kindCluster, engineName)
 	default: // the others wait for resources, which On names, or for nothing that is an object

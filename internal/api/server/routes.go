@@ -73,7 +73,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"GET /api/snapshot/follow", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.followed(src, w, r) }, about{query: []string{"screen"}, gives: api.Snapshot{}, also: []any{api.SnapshotChange{}}, media: mediaLines}},
 		{"POST /api/screen", api.PermissionOwner, intentOf(src, screen), about{takes: api.ScreenRequest{}}},
 		{"GET /api/object", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.object(src, w, r) }, about{query: []string{"uid"}, gives: api.Object{}}},
-		{"GET /api/previous", api.PermissionLogs, func(w http.ResponseWriter, r *http.Request) { s.previous(src, w, r) }, about{query: []string{"namespace", "pod", "container"}, gives: api.PreviousRun{}}},
+		{"GET /api/previous", api.PermissionLogs, func(w http.ResponseWriter, r *http.Request) { s.previous(src, w, r) }, about{query: []string{"resource", "namespace", "pod", "container"}, gives: api.PreviousRun{}}},
 		{"POST /api/ticket", api.PermissionOwner, wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.ticket(src, w, r) }), about{takes: api.TicketRequest{}, gives: api.Ticket{}}},
 		{"GET /api/tokens", api.PermissionOwner, s.tokens, about{gives: api.TokenList{}}},
 		{"POST /api/token", api.PermissionOwner, wantsJSON(s.createToken), about{takes: api.TokenRequest{}, gives: api.Token{}}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/snapshot"
@@ -97,7 +98,7 @@ func (s *Subscriber) object(src *source, w http.ResponseWriter, r *http.Request)
 // applied returns the object with a UID that a resource has applied, or a pod of a resource.
 func applied(v store.View, uid string) (model.AppliedObject, bool) {
 	if p := state.Pods.In(v).Ref(uid); p != nil {
-		return model.AppliedObject{ObjectID: model.ObjectID{Kind: "Pod", Namespace: p.Value.Namespace, Name: p.Value.Name}, APIVersion: "v1", UID: uid}, true
+		return model.AppliedObject{Cluster: p.Value.Cluster, ObjectID: model.ObjectID{Kind: "Pod", Namespace: p.Value.Namespace, Name: p.Value.Name}, APIVersion: "v1", UID: uid}, true
 	}
 	for e := range state.Updates.In(v).Refs() {
 		for _, o := range e.Value.Applied {
@@ -112,16 +113,18 @@ func applied(v store.View, uid string) (model.AppliedObject, bool) {
 // previous handles GET /api/previous: the newest lines of the run of a container before its present one.
 func (s *Subscriber) previous(src *source, w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	pod, container := q.Get("pod"), q.Get("container")
+	of := model.ContainerRef{Resource: model.ManifestName(q.Get("resource")), Namespace: q.Get("namespace"), Pod: q.Get("pod"), Name: q.Get("container")}
+	pod, found := podNamed(src.View(), of)
 	switch {
 	case s.options.Previous == nil:
 		fail(w, http.StatusConflict, "this session has no cluster")
 		return
-	case !hasPod(src.View(), q.Get("namespace"), pod):
-		fail(w, http.StatusNotFound, fmt.Sprintf("the session has no pod %q", words.Clip(pod, access.MostEchoed)))
+	case !found:
+		fail(w, http.StatusNotFound, fmt.Sprintf("the session has no pod %q", words.Clip(of.Pod, access.MostEchoed)))
 		return
 	}
-	lines, err := s.options.Previous(r.Context(), q.Get("namespace"), pod, container)
+	of.Cluster = pod.Cluster
+	lines, err := s.options.Previous(r.Context(), of)
 	if err != nil {
 		failBy(w, http.StatusBadGateway, err)
 		return
@@ -134,11 +137,13 @@ func (s *Subscriber) previous(src *source, w http.ResponseWriter, r *http.Reques
 	respond(w, out)
 }
 
-func hasPod(v store.View, namespace, name string) bool {
+// podNamed returns the pod of a container; a container without a resource may be of any.
+func podNamed(v store.View, of model.ContainerRef) (state.Pod, bool) {
 	for e := range state.Pods.In(v).Refs() {
-		if e.Value.Namespace == namespace && e.Value.Name == name {
-			return true
+		p := e.Value
+		if p.Namespace == of.Namespace && p.Name == of.Pod && slices.Contains([]model.ManifestName{"", p.Resource}, of.Resource) {
+			return p, true
 		}
 	}
-	return false
+	return state.Pod{}, false
 }

@@ -101,8 +101,8 @@ func TestClusterIsAsked(t *testing.T) {
 		s.options.Object = func(_ context.Context, o model.AppliedObject) (string, error) {
 			return o.Kind + " " + o.Name + " hunter22", nil
 		}
-		s.options.Previous = func(_ context.Context, _, pod, container string) ([]string, error) {
-			return []string{pod, container, "hunter22"}, nil
+		s.options.Previous = func(_ context.Context, of model.ContainerRef) ([]string, error) {
+			return []string{of.Pod, of.Name, "hunter22"}, nil
 		}
 	})
 	loaded := statetest.Loaded(statetest.K8s("web"))

@@ -83,7 +83,7 @@ type Options struct {
 	// Object reads an object of the cluster as YAML for people, and Previous the newest lines of the run of a container before its
 	// present one; nil for a session without a cluster.
 	Object   func(ctx context.Context, o model.AppliedObject) (string, error)
-	Previous func(ctx context.Context, namespace, pod, container string) ([]string, error)
+	Previous func(ctx context.Context, of model.ContainerRef) ([]string, error)
 	// ReadOnly makes a kubeconfig that reads some namespaces; without any, those of the project. It is nil for a session without a cluster.
 	ReadOnly func(ctx context.Context, namespaces []string, lasting time.Duration) (api.Kubeconfig, error)
 	// Kubeconfig is the list of the session's kubeconfig files, and Env are the environment variables that its commands have in

@@ -281,6 +281,22 @@ func TestView(t *testing.T) {
 	}
 }
 
+// TestViewOfClusters checks the view of a session on two clusters, and that a session on one names none.
+func TestViewOfClusters(t *testing.T) {
+	s := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.K8s("near"), statetest.K8s("far"))).Then(statetest.Connected()...)
+	if v := View(s.View(), "1"); v.Clusters != nil || v.Resources[1].Cluster != "" {
+		t.Errorf("one cluster: %+v", v)
+	}
+	s.Then(statetest.OnEu(statetest.Loaded(statetest.K8s("near"), statetest.K8s("far")), "far"), state.ClusterReported{On: statetest.Eu, Err: "no route to host"})
+	v := View(s.View(), "1")
+	if len(v.Clusters) != 2 || v.Clusters[1].Error != "no route to host" || v.ClusterError != "" || v.Context != "hone-dev" {
+		t.Errorf("clusters %+v, error of its own %q", v.Clusters, v.ClusterError)
+	}
+	if near, far := v.Resources[0].Cluster, v.Resources[1].Cluster; near != "" || far != "eu" {
+		t.Errorf("near is on %q, far on %q", near, far)
+	}
+}
+
 func TestServesUntilStopped(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -198,9 +198,9 @@ func TestNewErrors(t *testing.T) {
 // TestLogsSinceSave checks that the log can be read from the newest save of its resources on.
 func TestLogsSinceSave(t *testing.T) {
 	f := serveLive(t)
-	f.Dispatch(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
+	f.reduced(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
 	saved := time.Now()
-	f.Dispatch(state.FilesChanged{At: saved, Made: saved, Changes: []state.FileChange{{Target: statetest.Local("a").DeployID(), Paths: []string{"/src/a"}}}})
+	f.reduced(state.FilesChanged{At: saved, Made: saved, Changes: []state.FileChange{{Target: statetest.Local("a").DeployID(), Paths: []string{"/src/a"}}}})
 	for i, text := range []string{"before", "after"} {
 		f.logs.Append(logstore.Entry{Time: saved.Add(time.Duration(2*i-1) * time.Second), Resource: "a", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: text})
 	}

@@ -36,7 +36,7 @@ func (s *Subscriber) shell(src *source, w http.ResponseWriter, r *http.Request) 
 	case place.Compose:
 		out.Engine = state.TheEngine(v).Host
 	default:
-		c := state.TheCluster(v)
+		c := state.ClusterOf(v, state.Resources.In(v).Value(string(place.Resource)).Manifest)
 		out.Cluster = &api.ShellCluster{Context: c.Context, Server: c.Server, Kubeconfig: s.options.Kubeconfig}
 	}
 	w.Header().Set("Content-Type", "application/json")

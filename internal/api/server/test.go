@@ -72,14 +72,14 @@ func testsToRun(v store.View, req api.TestRequest) (names []string, run state.Re
 }
 
 // testsOf returns the named tests, or all that are enabled, in the order of the Tiltfile.
-func testsOf(v store.View, names []string) (tests []status.Resource, err error) {
+func testsOf(v store.View, names []string) (tests []*status.Resource, err error) {
 	for _, r := range status.All(v) {
 		if r.Manifest.IsTest() && (len(names) == 0 || slices.Contains(names, string(r.Manifest.Name))) {
 			tests = append(tests, r)
 		}
 	}
 	for _, n := range names {
-		if slices.ContainsFunc(tests, func(r status.Resource) bool { return string(r.Manifest.Name) == n }) {
+		if slices.ContainsFunc(tests, func(r *status.Resource) bool { return string(r.Manifest.Name) == n }) {
 			continue
 		}
 		if _, err := intent.Trigger(v, []string{n}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
+	"slices"
 )
 
 // View returns the session as the API shows it.
@@ -21,9 +22,10 @@ func View(v store.View, version string) api.View {
 		Buttons:    page.Buttons(v), Commands: commands(v),
 		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, Revisions: state.RevisionsOf(v), // JSON lists even when they are empty
 	}
-	if state.NeedsCluster(v) {
+	if state.NeedsCluster(v, "") {
 		out.ClusterError = c.Err
 	}
+	out.Clusters = page.Clusters(v)
 	if p, ok := buildcontrol.PausedOf(v); ok {
 		out.Paused = paused(p)
 	}
@@ -43,12 +45,10 @@ func View(v store.View, version string) api.View {
 		synclets[s.Resource] = append(synclets[s.Resource], api.Synclet{Pod: s.Pod, Container: s.Container, State: s.State,
 			Way: s.Way, Passed: s.Passed, Error: s.Err})
 	}
-	for _, list := range [][]status.Resource{status.All(v), status.Disabled(v)} {
-		for i := range list {
-			r := resource(v, &list[i])
-			r.ServiceURLs, r.Synclets = services[list[i].Manifest.Name], synclets[list[i].Manifest.Name]
-			out.Resources = append(out.Resources, r)
-		}
+	for _, s := range slices.Concat(status.All(v), status.Disabled(v)) {
+		r := resource(v, s)
+		r.ServiceURLs, r.Synclets = services[s.Manifest.Name], synclets[s.Manifest.Name]
+		out.Resources = append(out.Resources, r)
 	}
 	return out
 }
@@ -64,7 +64,7 @@ func paused(p buildcontrol.Paused) *api.Paused {
 func resource(v store.View, s *status.Resource) api.Resource {
 	m, u, e := s.Manifest, s.Updates, s.Entry
 	r := api.Resource{
-		Name: e.ID, Type: status.Type(*m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase), Disabled: !e.Value.Enabled,
+		Name: e.ID, Type: status.Type(*m), Cluster: state.ClusterName(v, m.Cluster()), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase), Disabled: !e.Value.Enabled,
 		Status: string(s.State), Error: s.Err(), UpdateStatus: string(s.Update),
 		RuntimeStatus: string(s.Runtime.Status), RuntimeText: s.Runtime.Text, RuntimeError: s.Runtime.Err,
 	}

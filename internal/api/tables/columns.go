@@ -119,6 +119,8 @@ var chosen = map[string][]projection.Column{
 	},
 	state.Resources.Name(): {
 		col("Type", "k8s, local or compose.", func(r state.Resource) any { return string(r.Manifest.DeployID().Type) }),
+		{Name: "Cluster", Doc: "The cluster that it is deployed to.", Shown: func(v store.View) bool { return len(state.DeclaredClusters(v)) > 0 },
+			Value: func(o projection.Object) any { return o.(*Row).cluster }},
 		col("Enabled", "Whether the resource is enabled.", func(r state.Resource) any { return r.Enabled }),
 		col("Trigger", "Whether changes update it automatically.", func(r state.Resource) any { return r.Manifest.TriggerMode.String() }),
 		col("Needs", "The resources that must be ready first.", func(r state.Resource) any { return some(r.Manifest.ResourceDeps) }),

@@ -41,9 +41,10 @@ type Row struct {
 	Updated metav1.Time `json:"updated,omitzero"`
 	// Entry is the value.
 	Entry any `json:"entry"`
-	// value is the entry's value as stored, and status the status of the updates of the entry's resource, for the columns.
-	value  any
-	status string
+	// value is the entry's value as stored, for the columns. status is the status of the updates of the entry's resource, and cluster the name
+	// of its cluster.
+	value           any
+	status, cluster string
 }
 
 // DeepCopyObject implements runtime.Object. Entries are never changed, so copies share them.
@@ -92,9 +93,14 @@ func object(v store.View, row store.Row) *Row {
 	r := &Row{ID: m.ID, Phase: m.Phase, Version: m.Version, Owner: m.Owner, Updated: metav1.NewTime(m.Updated), Entry: Value(row.Any()), value: row.Any()}
 	r.Name, r.Labels, r.Finalizers = Name(m.ID), maps.Clone(m.Labels), slices.Clone(m.Finalizers)
 	r.CreationTimestamp = metav1.NewTime(m.Created)
-	if u, is := r.value.(state.Update); is {
+	switch x := r.value.(type) {
+	case state.Update:
 		manifest := state.Resources.In(v).Value(m.ID).Manifest
-		r.status = string(status.UpdateOf(v, &manifest, &u))
+		r.status = string(status.UpdateOf(v, &manifest, &x))
+	case state.Resource:
+		if x.Manifest.IsK8s() {
+			r.cluster = state.ClusterTitle(v, x.Manifest.Cluster())
+		}
 	}
 	return r
 }

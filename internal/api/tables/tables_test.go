@@ -194,7 +194,7 @@ func TestEveryTable(t *testing.T) {
 		names[k.Name] = k.Plural
 		v := reflect.New(info.Value).Elem()
 		fill(v, 0)
-		row := &Row{Entry: Value(v.Interface()), value: v.Interface(), status: "ok"}
+		row := &Row{Entry: Value(v.Interface()), value: v.Interface(), status: "ok", cluster: "eu"}
 		doc, err := json.Marshal(row)
 		if err != nil {
 			t.Errorf("%s: %v", k.Plural, err)

@@ -121,7 +121,7 @@ func tests(v store.View) iter.Seq[projection.Item] {
 				continue
 			}
 			r := status.Of(v, state.UpdatingOf(v, e))
-			if !yield(testItem(string(r.Manifest.Name), testOf(&r))) || !cases(&r, yield) {
+			if !yield(testItem(string(r.Manifest.Name), testOf(r))) || !cases(r, yield) {
 				return
 			}
 		}

@@ -25,8 +25,22 @@ func Write(path string, content []byte, mode fs.FileMode) error {
 	})
 }
 
+// WriteCache is Write for a file that can be made again: it does not wait for the disk, which takes milliseconds. After a crash of the
+// machine, the file may be empty or have its old content.
+func WriteCache(path string, content []byte, mode fs.FileMode) error {
+	return replace(path, mode, false, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
 // Replace is Write for content that the function write produces. If write fails, the old file stays.
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	return replace(path, mode, true, write)
+}
+
+// replace is Replace. If durable is false, it does not wait for the disk.
+func replace(path string, mode fs.FileMode, durable bool, write func(io.Writer) error) error {
 	removeAbandoned(path)
 	out, err := begin(path)
 	if err != nil {
@@ -36,7 +50,7 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err == nil {
 		err = out.Chmod(mode)
 	}
-	if err == nil {
+	if err == nil && durable {
 		err = out.Sync() // before the name: else a crash may leave an empty file
 	}
 	if err == nil && out.name == "" {
@@ -49,6 +63,9 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err != nil {
 		_ = out.remove()
 		return writeError(path, out.name, err)
+	}
+	if !durable {
+		return nil
 	}
 	if err := syncFolder(filepath.Dir(path)); err != nil {
 		return writeError(path, out.name, err)

@@ -27,6 +27,8 @@ type Project struct {
 	Tiltfile string
 	// Ledger is the URL of the storage of its ledger; empty for the folder of this machine.
 	Ledger string
+	// named is set if the Tiltfile names it.
+	named bool
 	// Holders are the names under which this place holds the objects of its projects. New objects get the first one.
 	Holders []string
 }
@@ -98,6 +100,7 @@ func (r *Registry) Path(id string) string {
 	if err != nil {
 		return ""
 	}
+	id = withoutBeside(id)
 	for _, o := range all {
 		if o.ID == id || o.Declared.Name == id || slices.Contains(o.Former, id) {
 			return o.Tiltfile
@@ -162,7 +165,7 @@ func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool
 	holders, err := r.holders(ledger)
 	p := Project{ID: rec.ID, Former: rec.Former, Tiltfile: real, Holders: holders, Ledger: ledger}
 	if name := rec.Declared.Name; name != "" {
-		p.ID, p.Former = name, append(slices.Clone(rec.Former), rec.ID)
+		p.named, p.ID, p.Former = true, name, append(slices.Clone(rec.Former), rec.ID)
 	}
 	return p, err
 }

@@ -8,7 +8,6 @@ package workers
 
 import (
 	"context"
-	"iter"
 	"sync"
 )
 
@@ -65,18 +64,43 @@ func (s *Set[K, S]) Reconcile(desired map[K]S) {
 	s.start(desired)
 }
 
+// Change is Reconcile for a part of a large set: it drops some keys, waits until their goroutines have ended, and only then starts those
+// of add that are missing.
+func (s *Set[K, S]) Change(drop []K, add map[K]S) {
+	s.mu.Lock()
+	var ending []*worker[S]
+	for _, key := range drop {
+		if w := s.running[key]; w != nil {
+			s.end(key, w)
+			ending = append(ending, w)
+		}
+	}
+	s.mu.Unlock()
+	for _, w := range ending {
+		<-w.done
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start(add)
+}
+
 // cancel ends the workers that are not desired. mu is held.
 func (s *Set[K, S]) cancel(desired map[K]S) {
 	for key, w := range s.running {
 		if want, ok := desired[key]; !ok || !s.same(w.spec, want) {
-			w.cancel()
-			delete(s.running, key)
-			select {
-			case <-w.done: // it had ended on its own
-			default:
-				s.ending[key] = w
-			}
+			s.end(key, w)
 		}
+	}
+}
+
+// end ends a worker. mu is held.
+func (s *Set[K, S]) end(key K, w *worker[S]) {
+	w.cancel()
+	delete(s.running, key)
+	select {
+	case <-w.done: // it had ended on its own
+	default:
+		s.ending[key] = w
 	}
 }
 
@@ -127,24 +151,19 @@ func (s *Set[K, S]) Has(key K) bool {
 	return s.running[key] != nil || s.ending[key] != nil
 }
 
-// Running yields the desired keys and specs whose goroutines have not ended.
-func (s *Set[K, S]) Running() iter.Seq2[K, S] {
-	specs := map[K]S{}
+// Runs reports whether a key is desired, and its goroutine has not ended.
+func (s *Set[K, S]) Runs(key K) bool {
 	s.mu.Lock()
-	for key, w := range s.running {
-		select {
-		case <-w.done:
-		default:
-			specs[key] = w.spec
-		}
+	defer s.mu.Unlock()
+	w := s.running[key]
+	if w == nil {
+		return false
 	}
-	s.mu.Unlock()
-	return func(yield func(K, S) bool) {
-		for key, spec := range specs {
-			if !yield(key, spec) {
-				return
-			}
-		}
+	select {
+	case <-w.done:
+		return false
+	default:
+		return true
 	}
 }
 

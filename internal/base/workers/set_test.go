@@ -44,10 +44,45 @@ func TestReconcile(t *testing.T) {
 		close(finish)
 		synctest.Wait()
 		step("ended by itself, still desired", map[string]int{"a": 2})
-		for k := range set.Running() {
-			t.Errorf("%s still runs", k)
+		if set.Runs("a") {
+			t.Error("it still runs")
 		}
 		step("desired in another way", map[string]int{"a": 3}, "start a")
+		set.Stop()
+	})
+}
+
+// TestChange changes a part of the set: the others go on, and a key that ends and begins at once begins after it has ended.
+func TestChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var log []string
+		set := NewSet(t.Context(), func(int, int) bool { return true }, func(ctx context.Context, key string, spec int) {
+			say := func(what string) { mu.Lock(); defer mu.Unlock(); log = append(log, fmt.Sprint(what, " ", key, spec)) }
+			say("start")
+			if key == "short" {
+				return
+			}
+			<-ctx.Done()
+			say("stop")
+		})
+		step := func(what string, drop []string, add map[string]int, want ...string) {
+			t.Helper()
+			log = nil
+			set.Change(drop, add)
+			synctest.Wait()
+			slices.Sort(log)
+			if diff := cmp.Diff(want, log); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+		}
+		step("two", nil, map[string]int{"a": 1, "short": 1}, "start a1", "start short1")
+		if !set.Runs("a") || set.Runs("short") || set.Runs("none") {
+			t.Errorf("a runs: %t, short: %t, none: %t", set.Runs("a"), set.Runs("short"), set.Runs("none"))
+		}
+		step("one more", nil, map[string]int{"a": 2, "b": 1, "short": 2}, "start b1")
+		step("one ends, and one begins once more", []string{"b", "short", "none"}, map[string]int{"short": 3}, "start short3", "stop b1")
+		step("one is replaced", []string{"a"}, map[string]int{"a": 3}, "start a3", "stop a1")
 		set.Stop()
 	})
 }

@@ -34,6 +34,8 @@ type Failure struct {
 	// Resource is the resource that failed; Also are further ones that failed for the same reason.
 	Resource string   `json:"resource"`
 	Also     []string `json:"also,omitempty"`
+	// Cluster is the cluster of the resource, in a session that works on several.
+	Cluster string `json:"cluster,omitempty"`
 	// Title names the failure in a few words.
 	Title string    `json:"title"`
 	Since time.Time `json:"since,omitzero"`
@@ -88,6 +90,9 @@ func (f Failure) Body() (out []string) {
 	if f.Where != "" {
 		line("in: ", f.Where)
 	}
+	if f.Cluster != "" {
+		line("cluster: ", f.Cluster)
+	}
 	for _, l := range f.Written {
 		out = append(out, foreignMark+l)
 	}
@@ -119,7 +124,7 @@ func (f Failure) brief() Failure {
 
 // failure reads the lines that explain a card.
 func (s *Session) failure(ctx context.Context, c view.Card) Failure {
-	f := Failure{Resource: string(c.Resource), Also: names(c.Also), Title: c.Title, Since: c.Since, Cause: c.Cause, Where: c.Where,
+	f := Failure{Resource: string(c.Resource), Also: names(c.Also), Title: c.Title, Cluster: s.clusterOf(c.Resource), Since: c.Since, Cause: c.Cause, Where: c.Where,
 		Written: c.Excerpt(reader{ctx, s}), Mend: c.Helps, Said: c.Said, LookFirst: names(c.After), Changed: s.relative(c.Saved)}
 	for _, x := range c.Consequences {
 		f.FailedAfter = append(f.FailedAfter, string(x.Resource)+", "+x.String())

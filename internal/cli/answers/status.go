@@ -10,6 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -18,6 +20,8 @@ type Finding struct {
 	// Kind is notice, failure, or the status of a resource: waiting, updating, warning or unknown.
 	Kind     string `json:"kind"`
 	Resource string `json:"resource,omitempty"`
+	// Cluster is the cluster of the resource, in a session that works on several.
+	Cluster string `json:"cluster,omitempty"`
 	// Text describes it in one line; empty for a failure.
 	Text string `json:"text,omitempty"`
 	// Failure explains a failure.
@@ -32,7 +36,11 @@ func (f Finding) String() string {
 	case f.Resource == "":
 		return "! " + f.Text
 	}
-	return fmt.Sprintf("%s %s: %s", signs[f.Kind], f.Resource, cmp.Or(f.Text, f.Kind))
+	where := ""
+	if f.Cluster != "" {
+		where = " in " + f.Cluster
+	}
+	return fmt.Sprintf("%s %s%s: %s", signs[f.Kind], f.Resource, where, cmp.Or(f.Text, f.Kind))
 }
 
 // signs are the signs of the screen, by the kind of a finding.
@@ -44,6 +52,8 @@ type Status struct {
 	Session  string `json:"session"`
 	Tiltfile string `json:"tiltfile"`
 	Cluster  string `json:"cluster,omitempty"`
+	// Clusters are the clusters of a session that works on several, its own first.
+	Clusters []api.Cluster `json:"clusters,omitempty"`
 	// OK, Updating, Waiting, Failed, Unknown and Idle count the resources.
 	OK       int `json:"ok"`
 	Updating int `json:"updating"`
@@ -67,10 +77,33 @@ func (s Status) Head() string {
 		}
 	}
 	where := ""
-	if s.Cluster != "" {
-		where = ", in " + s.Cluster
+	if in := s.where(); in != "" {
+		where = ", in " + in
 	}
 	return fmt.Sprintf("%s: %s (%s%s)", s.Session, strings.Join(parts, ", "), s.Tiltfile, where)
+}
+
+// where names the clusters, and says which of those that resources need does not answer.
+func (s Status) where() string {
+	if len(s.Clusters) == 0 {
+		return s.Cluster
+	}
+	var out []string
+	for _, c := range s.Clusters {
+		name := c.Name
+		if c.Namespace != "" {
+			name += "/" + c.Namespace
+		}
+		switch {
+		case c.Connected, !c.Needed:
+		case c.Starting:
+			name += " (starting)"
+		case c.Error != "":
+			name += " (does not answer)"
+		}
+		out = append(out, name)
+	}
+	return words.All(out)
 }
 
 // Broken reports whether something fails.
@@ -81,22 +114,40 @@ func (s *Session) Status(ctx context.Context) Status {
 	v := view.Build(s.view, s.at, 0)
 	c := v.Header.Counts
 	out := Status{Session: cmp.Or(s.Client.Session.Name, filepath.Base(filepath.Dir(s.Shown.Tiltfile))), Tiltfile: text.Clean(s.Shown.Tiltfile), Cluster: text.Clean(v.Header.Target),
-		OK: c.Well, Updating: c.Updating, Waiting: c.Waiting, Failed: c.Failed, Unknown: c.Unknown, Idle: c.Idle, Findings: []Finding{}}
+		OK: c.Well, Updating: c.Updating, Waiting: c.Waiting, Failed: c.Failed, Unknown: c.Unknown, Idle: c.Idle, Findings: []Finding{}, Clusters: cleanClusters(s.Shown.Clusters)}
 	for _, n := range v.Notices {
 		out.Findings = append(out.Findings, Finding{Kind: "notice", Text: text.Clean(words.OneLine(n.Span().Text))})
 	}
 	explained := map[model.ManifestName]bool{}
 	for _, card := range v.Cards {
 		f := s.failure(ctx, card).brief()
-		out.Findings = append(out.Findings, Finding{Kind: "failure", Resource: f.Resource, Failure: &f})
+		out.Findings = append(out.Findings, Finding{Kind: "failure", Resource: f.Resource, Cluster: f.Cluster, Failure: &f})
 		for _, r := range v.Rows {
 			explained[r.Name] = explained[r.Name] || card.Explains(r.Name)
 		}
 	}
 	for _, r := range v.Rows {
 		if _, tell := signs[string(r.Status)]; tell && !explained[r.Name] {
-			out.Findings = append(out.Findings, Finding{Kind: string(r.Status), Resource: string(r.Name), Text: text.Clean(words.OneLine(r.Important().String()))})
+			out.Findings = append(out.Findings, Finding{Kind: string(r.Status), Resource: string(r.Name), Cluster: s.clusterOf(r.Name), Text: text.Clean(words.OneLine(r.Important().String()))})
 		}
+	}
+	return out
+}
+
+// clusterOf returns the name of the cluster of a resource, in a session that works on several.
+func (s *Session) clusterOf(name model.ManifestName) string {
+	m := state.Resources.In(s.view).Value(string(name)).Manifest
+	if !m.IsK8s() || len(state.DeclaredClusters(s.view)) == 0 {
+		return ""
+	}
+	return text.Clean(state.ClusterTitle(s.view, m.Cluster()))
+}
+
+// cleanClusters cleans the texts of clusters.
+func cleanClusters(list []api.Cluster) (out []api.Cluster) {
+	for _, c := range list {
+		c.Name, c.Context, c.Namespace, c.Error = text.Clean(c.Name), text.Clean(c.Context), text.Clean(c.Namespace), text.Clean(words.OneLine(c.Error))
+		out = append(out, c)
 	}
 	return out
 }

@@ -105,7 +105,7 @@ func tiltfile(v store.View, c *counts, o Outcome) api.ResourceSummary {
 
 // subject is all that is known about a resource at the end.
 type subject struct {
-	status.Resource
+	*status.Resource
 	declared time.Time
 	pods     []state.Pod
 	counts   *counts

@@ -15,11 +15,16 @@ import (
 // use the chosen cluster and namespace, not the user's current ones, and find hone under the name tilt.
 func Environment(kc *k8s.Kubeconfig, tiltfile string) ([]string, error) {
 	env := tiltInPath(filepath.Join(StateDir(), "bin"))
-	overlay, err := kc.Overlay(filepath.Join(StateDir(), "kubeconfig"), tiltfile)
+	overlay, err := Overlay(kc, tiltfile)
 	if err == nil && overlay != "" {
 		env = append(env, "KUBECONFIG="+overlay)
 	}
 	return env, err
+}
+
+// Overlay returns the value of KUBECONFIG for commands of a Tiltfile that work on the context and namespace of kc; empty without a context.
+func Overlay(kc *k8s.Kubeconfig, tiltfile string) (string, error) {
+	return kc.Overlay(filepath.Join(StateDir(), "kubeconfig"), tiltfile)
 }
 
 // tiltInPath makes hone answer to the name tilt in commands of the Tiltfile and its extensions, which were written for Tilt:

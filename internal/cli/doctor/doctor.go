@@ -139,6 +139,13 @@ func Cluster(ctx context.Context, known model.Cluster, broken error, connect fun
 	return s, c
 }
 
+// Beside is like Cluster, for a cluster that a project works in beside its own. The name of the section has its context.
+func Beside(ctx context.Context, known model.Cluster, broken error, connect func() (Kube, error)) (*Section, model.Cluster) {
+	s, c := Cluster(ctx, known, broken, connect)
+	s.Name += " " + known.Context
+	return s, c
+}
+
 // rights checks the right to every operation of hone in a cluster.
 func rights(ctx context.Context, s *Section, kube Kube, namespace string) {
 	for _, n := range needs {

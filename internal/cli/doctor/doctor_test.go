@@ -100,6 +100,29 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestBeside checks that the section about a further cluster names it, also if it does not answer.
+func TestBeside(t *testing.T) {
+	known := model.Cluster{Context: "eu", Namespace: "shop"}
+	k := &kube{Fake: k8stest.New()}
+	up := known
+	up.Version = "v1.34.4"
+	k.SetCluster(up)
+	connect := func() (Kube, error) { return k, nil }
+	s, found := Beside(t.Context(), known, nil, connect)
+	if last := s.Findings[len(s.Findings)-1]; s.Name != "Kubernetes eu" || found.Version != "v1.34.4" || last.Value != "yes" {
+		t.Errorf("section %+v, found %+v", s, found)
+	}
+	s.Delivered(model.DeliverRegistry, "it has one")
+	if last := s.Findings[len(s.Findings)-1]; last.Value != "local registry (it has one)" {
+		t.Errorf("%+v", last)
+	}
+	k.SetDown(true)
+	s, found = Beside(t.Context(), known, nil, connect)
+	if last := s.Findings[len(s.Findings)-1]; s.Name != "Kubernetes eu" || last.Fault == "" || found.Context != "" {
+		t.Errorf("a cluster that is down: %+v, found %+v", s, found)
+	}
+}
+
 func TestEngine(t *testing.T) {
 	fake := dockertest.New()
 	fake.SetInfo(docker.Info{Version: "28.5.2", APIVersion: "1.51", OS: "linux", Arch: "arm64", BuildKit: true, Host: "unix:///docker.sock", Product: "Docker Desktop"})

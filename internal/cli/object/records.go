@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -117,6 +118,9 @@ func (f *recordFlags) writer() (func(io.Writer, []deploy.Recorded) error, error)
 // listed returns a list that is written as one even if it is empty.
 func listed(all []deploy.Recorded) []deploy.Recorded { return append([]deploy.Recorded{}, all...) }
 
+// clusterColumn is the head of the column that is left out where all records are in one cluster.
+const clusterColumn = "CLUSTER"
+
 // recordColumns are the columns of the table of records.
 var recordColumns = []struct {
 	head string
@@ -124,6 +128,7 @@ var recordColumns = []struct {
 	of   func(r deploy.Recorded, now time.Time) string
 }{
 	{"NAME", false, func(r deploy.Recorded, _ time.Time) string { return r.Title() }},
+	{clusterColumn, false, func(r deploy.Recorded, _ time.Time) string { return r.Cluster }},
 	{"NAMESPACE", false, func(r deploy.Recorded, _ time.Time) string { return r.Namespace }},
 	{"RESOURCE", false, func(r deploy.Recorded, _ time.Time) string { return string(r.Resource) }},
 	{"STATE", false, func(r deploy.Recorded, _ time.Time) string { return string(r.State) }},
@@ -147,9 +152,13 @@ func (f *recordFlags) table(w io.Writer, all []deploy.Recorded) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	several := slices.ContainsFunc(all, func(r deploy.Recorded) bool { return r.Cluster != "" })
 	line := func(cell func(int) string) {
 		var cells []string
 		for i, c := range recordColumns {
+			if c.head == clusterColumn && !several {
+				continue
+			}
 			if !c.wide || f.output == "wide" {
 				cells = append(cells, cell(i))
 			}

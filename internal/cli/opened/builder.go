@@ -15,7 +15,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// buildersProject is the project that owns the builders in clusters. All projects of a namespace share its builder, so it belongs to none.
+// buildersProject is the project that owns the builders in clusters. Projects of a namespace share a builder if they want the same
+// settings, so it belongs to none of them.
 const buildersProject = "hone-builders"
 
 // Elsewhere returns the builder that takes the place of the container engine, which the caller closes.

@@ -25,6 +25,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -77,6 +78,10 @@ type Project struct {
 	// Debug is hone's own log.
 	Debug *slog.Logger
 
+	// home is the context of the session's own cluster if the project is the part of it in a declared one, and title is then the name in
+	// the Tiltfile; see In.
+	home, title string
+
 	run    Run
 	global *command.Global
 	log    *command.Printer
@@ -88,6 +93,7 @@ type held struct {
 	mu      sync.Mutex // guards all below
 	kube    *k8s.Client
 	closers []func() error
+	parts   map[string]*held // of declared clusters, by context
 }
 
 // Open reads the kubeconfig, and says in log which project the name of a session has led to. It asks no cluster.
@@ -164,11 +170,16 @@ func (p *Project) During(r Run) *Project {
 	return &c
 }
 
-// Close closes all that was opened.
-func (p *Project) Close() {
-	p.held.mu.Lock()
-	defer p.held.mu.Unlock()
-	for _, end := range slices.Backward(p.held.closers) {
+// Close closes all that was opened, also in other clusters.
+func (p *Project) Close() { p.held.close() }
+
+func (h *held) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, part := range h.parts {
+		part.close()
+	}
+	for _, end := range slices.Backward(h.closers) {
 		_ = end()
 	}
 }
@@ -177,8 +188,8 @@ func (p *Project) Close() {
 func (p *Project) Evaluation() tiltfile.Options {
 	known := p.Kubeconfig.Cluster()
 	o := tiltfile.Options{Path: p.Path, Args: p.Args, Subcommand: p.Subcommand, Namespace: p.Namespace, Env: append(os.Environ(), p.Env...),
-		Cluster: func() (model.Cluster, error) { return known, nil },
-		Logger:  p.log, Await: p.log.Await, OnSecrets: p.global.Secrets.Learn, Debug: p.global.Debug || p.global.Verbose}
+		Cluster: func() (model.Cluster, error) { return known, nil }, Clusters: p.wayTo,
+		Logger: p.log, Await: p.log.Await, OnSecrets: p.global.Secrets.Learn, Debug: p.global.Debug || p.global.Verbose}
 	if known.Context != "" {
 		o.Capabilities = func(ctx context.Context) (none model.Capabilities, err error) {
 			kube, err := p.Kube()
@@ -189,6 +200,25 @@ func (p *Project) Evaluation() tiltfile.Options {
 		}
 	}
 	return o
+}
+
+// wayTo finds another cluster of the kubeconfig for the Tiltfile.
+func (p *Project) wayTo(name, namespace string) (way kubecontext.Way, err error) {
+	kc, err := p.Kubeconfig.In(name, namespace)
+	if err != nil {
+		return way, err
+	}
+	way.Cluster = kc.Cluster()
+	way.Capabilities = func(ctx context.Context) (none model.Capabilities, err error) {
+		kube, err := kc.Connect()
+		if err != nil {
+			return none, err
+		}
+		defer kube.Close()
+		return kube.Capabilities(ctx)
+	}
+	way.Kubeconfig, err = command.Overlay(kc, p.Path)
+	return way, err
 }
 
 // Kube returns the client of the cluster, which need not answer; nil without a kubeconfig.
@@ -227,7 +257,9 @@ func (p *Project) Connect(ctx context.Context) (*buildanddeploy.Cluster, error) 
 }
 
 // Title names the cluster in a sentence.
-func (p *Project) Title() string { return strings.TrimSpace("cluster " + p.Known.Context) }
+func (p *Project) Title() string {
+	return strings.TrimSpace("cluster " + cmp.Or(p.title, p.Known.Context))
+}
 
 // Patiently returns ctx for requests that wait while the cluster is busy, and say so.
 func (p *Project) Patiently(ctx context.Context) context.Context { return k8s.Patiently(ctx, p.tell) }
@@ -240,6 +272,9 @@ func (p *Project) tell(w k8s.Wait) {
 
 // is returns the identity of the project.
 func (p *Project) is(ctx context.Context) (project.Project, error) {
+	if p.home != "" {
+		return command.Projects().Beside(ctx, p.Path, p.home, p.Known.Context)
+	}
 	return command.Projects().Find(ctx, p.Path, p.Known.Context)
 }
 
@@ -253,7 +288,7 @@ func (p *Project) Cluster(ctx context.Context) (*buildanddeploy.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Namespace: p.leased(), Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: p.Path, Tree: p.tree,
+	return buildanddeploy.NewCluster(kube, buildanddeploy.ClusterOptions{Namespace: p.leased(), Ledgers: p.ledgers(is), Own: command.Ledgers(), Project: is, ProjectPath: command.Projects().Path, Command: p.Command, Title: p.Name(), Tiltfile: p.Path, Tree: p.tree,
 		Debug: p.Debug, RunID: p.run.ID, Env: p.Env, Prune: p.run.Prune, Beside: p.run.Beside})
 }
 

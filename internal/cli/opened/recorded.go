@@ -9,22 +9,29 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Recorded returns everything that the ledgers of the project record: in the cluster, if there is a kubeconfig, and on this machine.
+// Recorded returns everything that the ledgers of the project record: in its clusters, if there is a kubeconfig, and on this machine. A
+// cluster that the Tiltfile declares, or has declared, and that does not answer is left out, with a warning.
 func (p *Project) Recorded(ctx context.Context) ([]deploy.Recorded, error) {
 	var out []deploy.Recorded
 	if p.Known.Context != "" {
-		cluster, err := p.Connect(ctx)
+		own, err := p.recordedHere(ctx)
 		if err != nil {
 			return nil, err
 		}
-		memory, err := cluster.Ledger(ctx)
+		_, others, err := p.Beside(model.Tiltfile{})
 		if err != nil {
 			return nil, err
 		}
-		if out, err = memory.Recorded(); err != nil {
-			return nil, err
+		out = own
+		for _, part := range others {
+			more, err := part.recordedHere(ctx)
+			if err != nil {
+				part.LeaveOut(err)
+			}
+			out = append(out, more...)
 		}
 	}
 	downs, err := p.DownCommands(ctx)
@@ -42,6 +49,23 @@ func (p *Project) Recorded(ctx context.Context) ([]deploy.Recorded, error) {
 	return append(out, more...), err
 }
 
+// recordedHere returns the records in the ledger of the project's cluster.
+func (p *Project) recordedHere(ctx context.Context) ([]deploy.Recorded, error) {
+	cluster, err := p.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := cluster.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := memory.Recorded()
+	for i := range out {
+		out[i].Cluster = p.On()
+	}
+	return out, err
+}
+
 // Objects are the objects that the words of a command line may name.
 type Objects struct {
 	All []deploy.Recorded
@@ -54,7 +78,8 @@ func Records(all []deploy.Recorded) Objects {
 	return Objects{all, "is not recorded for this project", "hone get records lists the recorded objects"}
 }
 
-// Choose returns the objects that words name, as KIND/NAME, where the kind may have its API group: deployment.apps/web. namespace, unless
+// Choose returns the objects that words name, as KIND/NAME, where the kind may have its API group: deployment.apps/web. The context of a
+// cluster that the Tiltfile declares may stand before it: eu:deployment/web. namespace, unless
 // empty, is the namespace of those that are in one. It refuses a word that names none, and one that names several.
 func (o Objects) Choose(words []string, namespace string) (out []deploy.Recorded, err error) {
 	for _, word := range words {
@@ -72,9 +97,13 @@ func (o Objects) Choose(words []string, namespace string) (out []deploy.Recorded
 		case len(found) > 1:
 			var places []string
 			for _, r := range found {
-				places = append(places, r.Title()+" in "+r.Namespace)
+				places = append(places, inCluster(r)+r.Title()+" in "+r.Namespace)
 			}
-			return nil, problem.New(fmt.Sprintf("%s names more than one object: %s", word, strings.Join(places, ", ")), "choose one with --namespace")
+			mend := "choose one with --namespace"
+			if found[0].Cluster != found[len(found)-1].Cluster {
+				mend = "name its cluster: " + inCluster(found[len(found)-1]) + found[len(found)-1].Title()
+			}
+			return nil, problem.New(fmt.Sprintf("%s names more than one object: %s", word, strings.Join(places, ", ")), mend)
 		case !strings.Contains(word, "/"):
 			return nil, problem.New(fmt.Sprintf("%q names no object", word), "name it as KIND/NAME, for example configmap/"+word)
 		default:
@@ -84,8 +113,19 @@ func (o Objects) Choose(words []string, namespace string) (out []deploy.Recorded
 	return out, nil
 }
 
+// inCluster is the beginning of a word that names an object in a declared cluster; empty for the project's own.
+func inCluster(r deploy.Recorded) string {
+	if r.Cluster == "" {
+		return ""
+	}
+	return r.Cluster + ":"
+}
+
 // isNamed reports whether a word names an object: with the API group of its kind, or without it.
 func isNamed(r deploy.Recorded, word string) bool {
+	if rest, named := strings.CutPrefix(word, inCluster(r)); named {
+		word = rest
+	}
 	return strings.EqualFold(r.Title(), word) || strings.EqualFold(r.Kind+"/"+r.Name, word)
 }
 

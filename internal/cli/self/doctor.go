@@ -39,7 +39,7 @@ func newDoctor(g *command.Global) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check this machine and the cluster, and report problems",
 		Long: `Checks this machine and the cluster. Each problem is marked and shown with its fix; the exit code is 0 even if there are
-problems. Nothing is changed.
+problems. Nothing is changed. Further clusters that the project has deployed to are checked as well; the Tiltfile is not evaluated for it.
 
 With --check-cache, it also builds images of the project again, from scratch, and compares them with the remembered ones of the same
 inputs, which hone would use again. What differs is listed with its cause, as far as that can be known. Times do not count, and no
@@ -101,9 +101,9 @@ func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*d
 	engine, info := examineEngine(ctx, found)
 	answered()
 	if info != nil && found.Context != "" {
-		plan := imagebuild.Probe(ctx).Choose(found, *info, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
-		engine.Delivered(plan.Method, plan.Why)
+		engine.Delivered(delivery(ctx, found, *info))
 	}
+	others := examineOthers(ctx, g, f, info)
 	answered = g.Waiting("the builders of images")
 	builders := examineBuilder(ctx, f, found)
 	answered()
@@ -125,7 +125,14 @@ func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*d
 	if outside := doctor.Outside(surroundings(ctx), known, info != nil, found.Context != ""); outside != nil {
 		sections = slices.Insert(sections, 3, outside)
 	}
+	sections = slices.Insert(sections, 2, others...)
 	return doctor.Report(command.Version, append(sections, more...)...)
+}
+
+// delivery returns the way in which images get from an engine to a cluster, and why it is this one.
+func delivery(ctx context.Context, cluster model.Cluster, engine docker.Info) (model.DeliveryMethod, string) {
+	plan := imagebuild.Probe(ctx).Choose(cluster, engine, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
+	return plan.Method, plan.Why
 }
 
 // surroundings returns the surroundings of this process.
@@ -147,17 +154,7 @@ func examineCluster(ctx context.Context, f flags.Project) (s *doctor.Section, kn
 		s, found = doctor.Cluster(ctx, model.Cluster{}, err, nil)
 		return s, known, found
 	}
-	var client *k8s.Client
-	defer func() {
-		if client != nil {
-			_ = client.Close()
-		}
-	}()
-	s, found = doctor.Cluster(ctx, kc.Cluster(), nil, func() (doctor.Kube, error) {
-		var err error
-		client, err = kc.Connect()
-		return client, err
-	})
+	s, found = ask(ctx, kc, doctor.Cluster)
 	return s, kc.Cluster(), found
 }
 

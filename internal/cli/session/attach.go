@@ -39,7 +39,8 @@ terminals may be attached. The log begins with the newest lines of each resource
 With an address, it shows a session of another machine, through ssh with your own configuration: the one with the name, or the only
 one. hone must be in the PATH that ssh's commands have there. When the connection is lost, the screen says so and connects again.
 The session's port forwards and its page are reached at ports of this machine, with the same numbers where those are free. o opens a
-file in the editor if this machine has it at the same path, or in a folder of --map; files in such a folder are links, too.
+file of the session in the editor here, and names of files are links, if this machine has the folder, too: one with the same git remote,
+around the current directory or at the same path. The screen first says which one. --map names others instead.
 
 With --read-only the screen shows everything and has no key that changes anything, for a colleague's terminal or a monitor on
 the wall.`,
@@ -122,11 +123,9 @@ func show(ctx context.Context, g *command.Global, session *client.Client, readOn
 			path, body := requestOf(v, a)
 			return session.Send(ctx, path, body)
 		},
-		Object: func(ctx context.Context, o model.AppliedObject) (string, error) { return session.Object(ctx, o.UID) },
-		Previous: func(ctx context.Context, namespace, pod, container string) ([]string, error) {
-			return session.Previous(ctx, namespace, pod, container)
-		},
-		Plan: func(ctx context.Context, _ store.View) (api.Plan, error) { return session.Plan(ctx) },
+		Object:   func(ctx context.Context, o model.AppliedObject) (string, error) { return session.Object(ctx, o.UID) },
+		Previous: session.Previous,
+		Plan:     func(ctx context.Context, _ store.View) (api.Plan, error) { return session.Plan(ctx) },
 		Revision: func(ctx context.Context, _ store.View, number int) (api.Plan, error) {
 			return session.Revision(ctx, number)
 		},

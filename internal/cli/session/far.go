@@ -6,10 +6,14 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/checkout"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
@@ -41,6 +45,8 @@ type far struct {
 	tunnel *tunnel.Tunnel
 	ports  *nearPorts
 	maps   folders
+	// foreign is the source tree there if none here is known to be the same; empty with --map.
+	foreign string
 }
 
 // reach connects to a session on another machine. The result must be closed.
@@ -63,7 +69,37 @@ func reach(ctx context.Context, g *command.Global, address string, maps folders)
 		return nil, err
 	}
 	c := client.Through(s, os.Getenv(flags.TokenVariable), func(ctx context.Context) (net.Conn, error) { return t.Session(ctx, s) })
-	return &far{c, t, newNearPorts(ctx, t, s), maps}, nil
+	f := &far{Client: c, tunnel: t, ports: newNearPorts(ctx, t, s), maps: maps}
+	if len(maps) == 0 {
+		f.choose(ctx)
+	}
+	return f, nil
+}
+
+// choose maps the source tree of the session to a folder here that has the same project.
+func (f *far) choose(ctx context.Context) {
+	there, err := f.tunnel.Checkout(ctx, f.Session)
+	if err != nil {
+		return // an older hone: files are looked for at the same path
+	}
+	work, err := os.Getwd()
+	if err != nil {
+		work = "."
+	}
+	if here := checkout.Near(ctx, there, work); here != "" {
+		f.maps = folders{{path.Clean(filepath.ToSlash(there.Root)), here}}
+		return
+	}
+	f.foreign = there.Root
+}
+
+// greeting says where files open here.
+func (f *far) greeting() string {
+	var said []string
+	for _, d := range f.maps {
+		said = append(said, d.there+" opens in "+d.here)
+	}
+	return strings.Join(said, ", ")
 }
 
 func (f *far) close() {
@@ -79,7 +115,7 @@ func (f *far) fit(a *hud.Attached) {
 	if len(f.maps) > 0 {
 		a.Local = f.maps.local
 	}
-	a.Readable = f.readable
+	a.Readable, a.Greeting = f.readable, f.greeting()
 	if f.Session.URL == "" {
 		return
 	}
@@ -105,8 +141,17 @@ func (f *far) shell(ctx context.Context, resource, pod, container string) error 
 // readable is readable with the mend for a file that is in another folder here.
 func (f *far) readable(path string) error {
 	err := readable(path)
+	const mend = "if this machine has the folder, too: hone attach --map REMOTE=LOCAL"
 	if p, ok := problem.Of(err); ok && p.Cause == nil {
-		p.Mend = "if this machine has the folder, too: hone attach --map REMOTE=LOCAL"
+		p.Mend = mend
+	}
+	if err == nil && f.isForeign(path) {
+		return problem.New(path+" here may be of another project than on "+f.tunnel.To.Box(), mend)
 	}
 	return err
+}
+
+// isForeign reports whether a path is one of the session's source tree, which no folder here is known to be.
+func (f *far) isForeign(path string) bool {
+	return f.foreign != "" && folders{{f.foreign, f.foreign}}.local(path) != ""
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/opened"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -59,19 +61,32 @@ func adopt(ctx context.Context, g *command.Global, f *keepFlags, names, args []s
 		return err
 	}
 	declared := opened.Objects{Missing: "is not declared by the Tiltfile", Mend: "declare it first: hone tiltfile -o yaml shows the declared objects"}
-	if l.cluster != nil {
-		declared.All = l.cluster.DeclaredObjects(p.Patiently(ctx), l.manifests, l.Namespace)
+	for _, in := range l.clusters {
+		all := in.cluster.DeclaredObjects(in.Patiently(ctx), in.declared(l.manifests), in.Namespace)
+		for i := range all {
+			all[i].Cluster = in.On()
+		}
+		declared.All = append(declared.All, all...)
 	}
 	chosen, err := declared.Choose(names, f.project.Namespace)
 	if err != nil {
 		return err
 	}
-	l.cluster.Declare(l.manifests, l.read)
-	all, err := l.cluster.Adopting(p.Patiently(ctx), l.manifests, chosen, l.Namespace)
-	if err != nil {
-		return err
+	var adoptions []adopting
+	var steps []api.PlanStep
+	for _, in := range l.clusters {
+		in.cluster.Declare(in.declared(l.manifests), l.read)
+		here := slices.DeleteFunc(slices.Clone(chosen), func(r deploy.Recorded) bool { return r.Cluster != in.On() })
+		if len(here) == 0 {
+			continue
+		}
+		all, err := in.cluster.Adopting(in.Patiently(ctx), in.declared(l.manifests), here, in.Namespace)
+		if err != nil {
+			return err
+		}
+		adoptions = append(adoptions, adopting{in, all})
+		steps = append(steps, in.mark(all.Steps())...)
 	}
-	steps := all.Steps()
 	plan := planOf(p.Path, l.Known.Context, steps)
 	if !slices.ContainsFunc(steps, func(s api.PlanStep) bool { return s.Action == api.ActionAdopt }) {
 		logstore.Infof(log, "Nothing to adopt: the project has %s already.", words.List(titles(chosen), "object"))
@@ -82,9 +97,17 @@ func adopt(ctx context.Context, g *command.Global, f *keepFlags, names, args []s
 	}
 	_, end := turn{p.Path, l.Known.Context, l.Namespace, fmt.Sprintf("hone adopt (pid %d)", os.Getpid()), g.Stderr}.take(ctx)
 	defer end()
-	if err := l.cluster.Adopt(ctx, all, log); err != nil {
-		return err
+	for _, a := range adoptions {
+		if err := a.cluster.Adopt(ctx, a.all, log); err != nil {
+			return err
+		}
 	}
 	logstore.Infof(log, "Adopted %s, unchanged. The next deploy applies the declaration.", words.List(titles(chosen), "object"))
 	return nil
+}
+
+// adopting are the objects to adopt in one cluster.
+type adopting struct {
+	inCluster
+	all buildanddeploy.Adoptions
 }

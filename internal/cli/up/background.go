@@ -223,6 +223,11 @@ func waitsFor(ctx context.Context, s sessions.Info) string {
 	case v.EngineError != "":
 		return "the container engine: " + v.EngineError
 	}
+	for _, c := range v.Clusters {
+		if c.Needed && c.Error != "" {
+			return "the cluster " + c.Name + ": " + c.Error
+		}
+	}
 	for _, r := range v.Resources {
 		if r.Waiting == nil {
 			continue

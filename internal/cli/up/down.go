@@ -61,14 +61,17 @@ before their own dependencies. This needs neither a Tiltfile nor a cluster.
 Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; if only some services of a
 project are chosen, only their containers are removed.
 
-Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes is given. So is a builder of images that hone runs in the
-cluster, which other projects may use, unless --builders is given: it is deleted with its cache.`,
+Clusters that the Tiltfile declares with cluster(), or that the records name, are taken down in the same order. The objects in one that does
+not answer stay, and the command fails; the next hone down deletes them.
+
+Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes is given. So are the builders of images that hone runs in the
+namespace, which other projects may use, unless --builders is given: they are deleted with their caches.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return down(cmd.Context(), g, f, args) },
 	}
 	f.project.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
 	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "also delete namespaces that hone created")
-	c.Flags().BoolVar(&f.builders, "builders", false, "also delete the builder of images that hone runs in the namespace, with its cache")
+	c.Flags().BoolVar(&f.builders, "builders", false, "also delete the builders of images that hone runs in the namespace, with their caches")
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait for an object to be gone")
 	c.Flags().BoolVar(&f.wait, "wait", true, "wait until everything is gone")
 	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "also delete volume claims that hone created, and the volumes of Compose projects")
@@ -99,7 +102,9 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	steps, composed, closeEngine, err := composeSteps(ctx, p.Known, tf, f.volumes, log)
 	defer closeEngine()
 	tellSessions(ctx, p.Path, p.Known.Context, services(tf), log)
-	rest := outside{composed: composed, steps: steps, locals: locals, failed: err != nil}
+	rest := outside{composed: composed, steps: steps, locals: locals, failed: err != nil, tally: &tally{}}
+	emptied, failed := rest.addOthers(ctx, p, tf, f, log)
+	err = errors.Join(err, failed)
 	needless := fault == nil && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s)
 	if p.Known.Context == "" && (composed || len(locals.all) > 0 || needless) {
 		if unknown := unheard(args, nil, locals.names, fault); unknown != nil {
@@ -107,7 +112,11 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 		}
 		return errors.Join(err, rest.finish(ctx, log))
 	}
-	err = errors.Join(err, clusterDown(ctx, p, tf, fault, f, rest, log), buildersDown(ctx, p, tf, f, log))
+	downed := clusterDown(ctx, p, tf, fault, f, rest, log)
+	if downed == nil {
+		downed = forgetEmptied(ctx, emptied)
+	}
+	err = errors.Join(err, downed, buildersDown(ctx, p, tf, f, log))
 	var left *deploy.Unfinished
 	if ctx.Err() != nil && errors.As(err, &left) {
 		logstore.Warnf(log, "Interrupted; %s. Run hone down again to finish.", left)
@@ -123,6 +132,11 @@ type outside struct {
 	locals   locals
 	// failed is set if the container engine could not be asked.
 	failed bool
+	// elsewhere are the resources with objects in other clusters, and inOthers the number of the steps that take them down. tally counts the
+	// outcomes in all clusters.
+	elsewhere []model.ManifestName
+	inOthers  int
+	tally     *tally
 }
 
 // all returns the steps, followed by the steps of the given local resources.
@@ -138,7 +152,7 @@ func (o outside) takeDown(ctx context.Context, locals []model.ManifestName, log 
 func (o outside) finish(ctx context.Context, log logstore.Logger) error {
 	err := o.takeDown(ctx, o.locals.names, log)
 	if err == nil && !o.failed {
-		logstore.Infof(log, "%s", tally{}.text(len(o.steps)+len(o.locals.names) > 0))
+		logstore.Infof(log, "%s", o.tally.text(len(o.steps)-o.inOthers+len(o.locals.names) > 0))
 	}
 	return err
 }
@@ -161,25 +175,24 @@ func clusterDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, faul
 		return errors.Join(err, rest.takeDown(ctx, locals.apart(tf), log))
 	}
 	sweepReadOnly(ctx, p, log)
-	cluster.Declare(tf.Manifests, tf.Read)
+	cluster.Declare(model.DeclaredOn(tf.Manifests, ""), tf.Read)
 	found := log.Await(p.Title() + " to say what there is to delete")
-	records, err := collectRecords(p.Patiently(ctx), cluster, tf, p.Namespace, p.Args)
+	records, err := collectRecords(ctx, inCluster{p, cluster}, tf)
 	found()
 	if err != nil {
 		return err
 	}
-	if err := unheard(p.Args, records, locals.names, fault); err != nil {
+	if err := unheard(p.Args, records, slices.Concat(locals.names, rest.elsewhere), fault); err != nil {
 		return err
 	}
 	if len(records) == 0 {
 		return rest.finish(ctx, log)
 	}
 	tellSessions(ctx, p.Path, p.Known.Context, slices.Sorted(maps.Keys(records)), log)
-	steps, t := rest.all(locals.names, log), tally{}
-	err = cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: f.wait, Pods: true, Removal: deploy.RemovalDown,
-		WaitLimit: f.timeout, Outcome: t.add}, records, locals.deps, steps, log)
+	steps, t := rest.all(locals.names, log), rest.tally
+	err = cluster.TakeDown(ctx, f.options(t), records, locals.deps, steps, log)
 	if err == nil {
-		logstore.Infof(log, "%s", t.text(len(steps) > 0))
+		logstore.Infof(log, "%s", t.text(len(steps) > rest.inOthers))
 	}
 	return err
 }
@@ -296,8 +309,9 @@ func declarations(r tiltfile.Result, log *command.Printer) (model.Tiltfile, erro
 
 // collectRecords joins the ledger's records with the objects that the Tiltfile declares, for the named resources, or for
 // all.
-func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf model.Tiltfile, namespace string, names []string) (map[model.ManifestName][]ledger.Record, error) {
-	memory, err := cluster.Ledger(ctx)
+func collectRecords(ctx context.Context, in inCluster, tf model.Tiltfile) (map[model.ManifestName][]ledger.Record, error) {
+	ctx = in.Patiently(ctx)
+	memory, err := in.cluster.Ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -306,20 +320,20 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 		return nil, err
 	}
 	enabled := state.EnabledNames(tf)
-	for _, m := range tf.Manifests {
+	for _, m := range in.declared(tf.Manifests) {
 		if !m.IsK8s() || m.CustomDeploy() != nil {
 			continue
 		}
 		if enabled != nil && !enabled[m.Name] {
 			continue
 		}
-		for _, o := range cluster.Objects(ctx, m, namespace) {
+		for _, o := range in.cluster.Objects(ctx, m, in.Namespace) {
 			if !slices.ContainsFunc(records[m.Name], func(r ledger.Record) bool { return r.ObjectID == o.ObjectID }) {
 				records[m.Name] = append(records[m.Name], o)
 			}
 		}
 	}
-	return restrict(records, tf, enabled, names), nil
+	return restrict(records, tf, enabled, in.Args), nil
 }
 
 // restrict returns the records of the chosen resources: the ones that the Tiltfile enables or, if it declares none, the named ones.
@@ -340,7 +354,7 @@ func chosenOf(tf model.Tiltfile, enabled map[model.ManifestName]bool, names []st
 	switch {
 	case enabled != nil:
 		return func(n model.ManifestName) bool {
-			return slices.Contains(tf.Enabled, n) && (n != model.UncategorizedName || len(names) == 0)
+			return slices.Contains(tf.Enabled, n) && (!n.Uncategorized() || len(names) == 0)
 		}
 	case len(tf.Manifests) == 0 && len(names) > 0:
 		return func(n model.ManifestName) bool { return slices.Contains(names, string(n)) }

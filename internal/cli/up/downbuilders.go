@@ -37,7 +37,7 @@ func buildersDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, f d
 	case !f.builders:
 		return nil
 	}
-	t := tally{}
+	t := &tally{}
 	err = builders.Delete(ctx, buildanddeploy.DeleteOptions{Volumes: true, Wait: f.wait, Pods: true, Removal: deploy.RemovalDown, WaitLimit: f.timeout, Outcome: t.add}, records, log)
 	if err == nil {
 		logstore.Infof(log, "Builders: %s", t.text(false))

@@ -1,7 +1,9 @@
 package up
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -58,23 +60,27 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 		return err
 	}
 	defer p.Close()
-	cluster, err := p.Connect(ctx)
-	if err != nil {
-		return err
-	}
 	var chosen []model.ManifestName
 	for _, name := range args {
 		chosen = append(chosen, model.ManifestName(name))
 	}
-	defer log.Await(p.Title() + " to say what has drifted")()
-	secrets, err := cluster.Secrets(p.Patiently(ctx))
+	_, others, err := p.Beside(model.Tiltfile{})
 	if err != nil {
 		return err
 	}
-	g.Secrets.Learn(secrets)
-	steps, unknown, err := cluster.Drift(p.Patiently(ctx), chosen)
-	if err != nil {
-		return err
+	var unseen error // it is said already
+	var steps []api.PlanStep
+	var unknown []model.ObjectID
+	for _, part := range append([]*opened.Project{p}, others...) {
+		more, left, err := driftIn(ctx, g, part, chosen, log)
+		if err != nil && (part == p || ctx.Err() != nil) {
+			return err
+		}
+		if err != nil {
+			part.LeaveOut(err)
+			unseen = errors.Join(unseen, err)
+		}
+		steps, unknown = append(steps, more...), append(unknown, left...)
 	}
 	if len(unknown) > 0 {
 		var names []string
@@ -85,7 +91,32 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	}
 	if len(steps)+len(unknown) == 0 && write == nil {
 		logstore.Infof(g.Printer(g.Stdout, g.Stderr), "Nothing to compare: hone has applied nothing for this Tiltfile.")
+		return notSeen(unseen)
+	}
+	err = printPlan(g, write, planOf(p.Path, p.Known.Context, steps), f.exitCode)
+	return cmp.Or(notSeen(unseen), err)
+}
+
+// notSeen returns the error of a command that has left clusters out, and has said so; nil if it has left out none.
+func notSeen(left error) error {
+	if left == nil {
 		return nil
 	}
-	return printPlan(g, write, planOf(p.Path, p.Known.Context, steps), f.exitCode)
+	return command.AlreadyPrinted(left, command.ExitFailure)
+}
+
+// driftIn returns the drift in one cluster of a project.
+func driftIn(ctx context.Context, g *command.Global, p *opened.Project, chosen []model.ManifestName, log *command.Printer) (steps []api.PlanStep, unknown []model.ObjectID, err error) {
+	cluster, err := p.Connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer log.Await(p.Title() + " to say what has drifted")()
+	secrets, err := cluster.Secrets(p.Patiently(ctx))
+	if err != nil {
+		return nil, nil, err
+	}
+	g.Secrets.Learn(secrets)
+	steps, unknown, err = cluster.Drift(p.Patiently(ctx), chosen)
+	return inCluster{p, cluster}.mark(steps), unknown, err
 }

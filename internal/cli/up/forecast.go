@@ -20,7 +20,7 @@ import (
 // connection to the engine. Unless build is nil, the images that are not known are built, and build receives the output.
 func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(context.Context, model.Manifest) (buildanddeploy.Forecast, error), closeEngine func(), err error) {
 	builds := func(m model.Manifest) bool {
-		used := m.Compose != nil || l.cluster != nil && m.IsK8s()
+		used := m.Compose != nil || len(l.clusters) > 0 && m.IsK8s()
 		return used && m.Builds() && l.chosen(m.Name)
 	}
 	if !slices.ContainsFunc(l.manifests, builds) {
@@ -43,7 +43,8 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 	forCluster := buildanddeploy.NewImage(here, images, nil, nil, injects)
 	var building sync.Mutex // held while images are built: several resources may use the same ones
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
-		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: l.Known, Registry: l.registry, Cache: l.cache, Builder: l.builder, Namespace: l.Namespace, Env: l.Env, Log: build}
+		in := l.in(m)
+		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: in.Known, Registry: l.registry, Cache: l.cache, Builder: l.builder, Namespace: in.Namespace, Env: in.Env, Log: build}
 		req.Cache.Push = false // a plan delivers nothing
 		if m.Compose != nil {
 			image = forCompose

@@ -87,20 +87,19 @@ func forget(ctx context.Context, g *command.Global, f *keepFlags, args []string)
 	if err != nil {
 		return err
 	}
-	cluster, err := p.Cluster(ctx)
-	if err != nil {
-		return err
-	}
 	downs, err := p.DownCommands(ctx)
 	if err != nil {
 		return err
 	}
-	r := forgetting{cluster: cluster, downs: downs}
+	r := forgetting{downs: downs}
 	for _, c := range chosen {
 		if c.Local {
 			r.local = append(r.local, c)
-		} else {
-			r.shared = append(r.shared, c)
+			continue
+		}
+		r.shared = append(r.shared, c)
+		if err := r.add(ctx, p, c); err != nil {
+			return err
 		}
 	}
 	steps, err := r.steps(p.Patiently(ctx))
@@ -122,15 +121,47 @@ func forget(ctx context.Context, g *command.Global, f *keepFlags, args []string)
 
 // forgetting is one run of hone forget.
 type forgetting struct {
-	cluster *buildanddeploy.Cluster
-	downs   *buildanddeploy.DownCommands
-	// shared are records of the project in the cluster, and local those of this machine.
+	clusters []forgettingIn
+	downs    *buildanddeploy.DownCommands
+	// shared are records of the project in clusters, and local the ones of this machine.
 	shared, local []deploy.Recorded
 }
 
+// forgettingIn are the records to forget in one cluster.
+type forgettingIn struct {
+	inCluster
+	records []deploy.Recorded
+}
+
+// add adds a record to its cluster.
+func (r *forgetting) add(ctx context.Context, p *opened.Project, record deploy.Recorded) error {
+	for i, in := range r.clusters {
+		if in.On() == record.Cluster {
+			r.clusters[i].records = append(r.clusters[i].records, record)
+			return nil
+		}
+	}
+	if record.Cluster != "" {
+		part, err := p.In(model.ClusterDeclaration{Context: record.Cluster})
+		if err != nil {
+			return err
+		}
+		p = part
+	}
+	cluster, err := p.Cluster(ctx)
+	if err == nil {
+		r.clusters = append(r.clusters, forgettingIn{inCluster{p, cluster}, []deploy.Recorded{record}})
+	}
+	return err
+}
+
 func (r forgetting) steps(ctx context.Context) (steps []api.PlanStep, err error) {
-	if len(r.shared) > 0 {
-		steps, err = r.cluster.Forgetting(ctx, r.shared)
+	for _, in := range r.clusters {
+		more, err := in.cluster.Forgetting(ctx, in.records)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, in.mark(more)...)
 	}
 	for _, c := range r.local {
 		steps = append(steps, api.PlanStep{Object: api.PlanObject{Kind: c.Kind, Name: c.Name}, Resource: string(c.Resource), Action: api.ActionOrphan,
@@ -140,8 +171,8 @@ func (r forgetting) steps(ctx context.Context) (steps []api.PlanStep, err error)
 }
 
 func (r forgetting) run(ctx context.Context, log logstore.Logger) error {
-	if len(r.shared) > 0 {
-		if err := r.cluster.Forget(ctx, r.shared, log); err != nil {
+	for _, in := range r.clusters {
+		if err := in.cluster.Forget(ctx, in.records, log); err != nil {
 			return err
 		}
 	}

@@ -75,10 +75,10 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 		l.chosen = func(model.ManifestName) bool { return true }
 	}
 	l.downCommands.Declare(l.manifests)
-	if l.cluster != nil {
-		l.cluster.Declare(l.manifests, l.read)
+	for _, in := range l.clusters {
+		in.cluster.Declare(in.declared(l.manifests), l.read)
 	}
-	found := log.Await(l.Title() + " to say what there is to delete")
+	found := log.Await(l.titles() + " to say what there is to delete")
 	steps, _, err := l.preview(ctx, buildanddeploy.PreviewOptions{Prune: buildanddeploy.PruneAll, Removal: deploy.RemovalAsked})
 	found()
 	if err != nil {
@@ -108,11 +108,10 @@ func gc(ctx context.Context, g *command.Global, f gcFlags, args []string) error 
 			return err
 		}
 	}
-	if l.cluster != nil {
-		err = l.cluster.Prune(ctx, l.manifests, l.chosen, l.Namespace, log)
-	}
-	if err != nil { // a down command may undo something that the remaining objects need
-		return err
+	for _, in := range l.clusters {
+		if err := in.cluster.Prune(ctx, in.declared(l.manifests), l.chosen, in.Namespace, log); err != nil {
+			return err // a down command may undo something that the remaining objects need
+		}
 	}
 	if err := l.downCommands.Prune(ctx, l.manifests, l.chosen, log); err != nil {
 		return err

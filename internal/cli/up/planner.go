@@ -21,14 +21,19 @@ import (
 
 // providePlan returns the function that makes the plans of a session. A plan covers the waiting updates, as the session would carry
 // them out, and the deletion of objects that are no longer declared. The plan of a paused session shows the effect of resuming it.
-func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands, images *imagebuild.Builder, image *buildanddeploy.Image, c *sessions.Claim) hud.MakePlan {
+func providePlan(o options, p *opened.Project, clusters *buildanddeploy.Clusters, downCommands *buildanddeploy.DownCommands, images *imagebuild.Builder, image *buildanddeploy.Image, c *sessions.Claim) hud.MakePlan {
 	others, forCompose := sessionsBeside(c), buildanddeploy.NewImage(nil, images, nil, nil, nil)
 	return func(ctx context.Context, now store.View) (api.Plan, error) {
 		v, err := engine.Resumed(ctx, now, p.Evaluation())
 		if err != nil {
 			return api.Plan{}, err
 		}
-		l := loaded{Project: p, cluster: cluster, downCommands: downCommands, manifests: state.Declarations(v), chosen: state.Chosen(v), others: others(ctx)}
+		l := loaded{Project: p, downCommands: downCommands, manifests: state.Declarations(v), chosen: state.Chosen(v), others: others(ctx)}
+		if clusters != nil {
+			if l.clusters, err = l.inClusters(ctx, state.TheTiltfile(v).Result); err != nil {
+				return api.Plan{}, err
+			}
+		}
 		updates := engine.Updates(v, buildanddeploy.Request{Namespace: p.Namespace, Adopt: o.adopt, Reuse: o.shown, Recall: o.command == state.CommandUp, Env: p.Env})
 		of := map[model.ManifestName]buildanddeploy.Request{}
 		for _, u := range updates {
@@ -53,10 +58,11 @@ func providePlan(o options, p *opened.Project, cluster *buildanddeploy.Cluster, 
 }
 
 // provideRevision returns the function that compares the revisions of a session's project; nil for a session without a cluster.
-func provideRevision(p *opened.Project, cluster *buildanddeploy.Cluster) hud.ReadRevision {
-	if cluster == nil {
+func provideRevision(p *opened.Project, clusters *buildanddeploy.Clusters) hud.ReadRevision {
+	if clusters == nil {
 		return nil
 	}
+	cluster := clusters.Own()
 	return func(ctx context.Context, v store.View, number int) (api.Plan, error) {
 		steps, err := cluster.RevisionSteps(ctx, number)
 		if err != nil {

@@ -2,6 +2,7 @@ package up
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cli/opened"
@@ -146,11 +148,12 @@ func printPlan(g *command.Global, write func(io.Writer, any) error, plan api.Pla
 // planned is the value of config.tilt_subcommand of commands that plan the next ci.
 const planned = string(state.CommandCI)
 
-// loaded is a project whose Tiltfile was evaluated, and its part of the cluster.
+// loaded is a project whose Tiltfile was evaluated, and its parts of the clusters.
 type loaded struct {
 	*opened.Project
-	// cluster is nil if there is none, or none that answers, and the Tiltfile declares nothing for one.
-	cluster      *buildanddeploy.Cluster
+	// clusters are its parts of the clusters that answer, its own one first. One that does not answer is left out if the Tiltfile declares
+	// nothing for it.
+	clusters     []inCluster
 	downCommands *buildanddeploy.DownCommands
 	manifests    []model.Manifest
 	read         map[string]uint64 // as in model.Tiltfile
@@ -158,7 +161,7 @@ type loaded struct {
 	cache        model.ImageCache
 	builder      model.Builder
 	chosen       func(model.ManifestName) bool
-	// unanswered is set if the cluster does not answer, and the Tiltfile declares nothing for it.
+	// unanswered is set if a cluster does not answer, and the Tiltfile declares nothing for it.
 	unanswered error
 	// others names the other running sessions of the project.
 	others []string
@@ -173,14 +176,73 @@ func load(ctx context.Context, p *opened.Project, tf tiltfile.Result) (l loaded,
 	if l.downCommands, err = p.DownCommands(ctx); err != nil {
 		return l, err
 	}
-	needed := slices.ContainsFunc(l.manifests, model.Manifest.IsK8s)
-	if kube, err := p.Kube(); err != nil || kube == nil && !needed {
+	parts, former, err := p.Beside(tf.Tiltfile)
+	if err != nil {
 		return l, err
 	}
-	if l.cluster, err = p.Connect(ctx); err != nil && ctx.Err() == nil && !needed {
-		l.unanswered, err = err, nil
+	for _, part := range slices.Concat([]*opened.Project{p}, parts, former) {
+		needed := slices.ContainsFunc(l.manifests, func(m model.Manifest) bool { return m.IsK8s() && m.Cluster() == part.On() })
+		if kube, err := part.Kube(); err != nil || kube == nil && !needed {
+			return l, err
+		}
+		in, err := part.Connect(ctx)
+		switch {
+		case err == nil:
+			l.clusters = append(l.clusters, inCluster{part, in})
+		case needed || ctx.Err() != nil:
+			return l, err
+		case slices.Contains(former, part):
+			part.LeaveOut(err)
+		default:
+			l.unanswered = cmp.Or(l.unanswered, err)
+		}
 	}
-	return l, err
+	return l, nil
+}
+
+// inCluster is the part of a project in a cluster.
+type inCluster struct {
+	*opened.Project
+	cluster *buildanddeploy.Cluster
+}
+
+// declared returns the resources that the cluster may hold. Those in no cluster are only in the first part.
+func (c inCluster) declared(manifests []model.Manifest) []model.Manifest {
+	return model.DeclaredOn(manifests, c.On())
+}
+
+// mark names the cluster in steps, unless it is the project's own.
+func (c inCluster) mark(steps []api.PlanStep) []api.PlanStep {
+	for i := range steps {
+		if c.On() != "" {
+			steps[i].Cluster = c.Name()
+		}
+	}
+	return steps
+}
+
+// inClusters returns the parts of the project in the session's clusters, whether they answer or not.
+func (l loaded) inClusters(ctx context.Context, tf model.Tiltfile) (out []inCluster, err error) {
+	parts, _, err := l.Beside(tf)
+	for _, part := range append([]*opened.Project{l.Project}, parts...) {
+		if err != nil {
+			break
+		}
+		c := inCluster{Project: part}
+		c.cluster, err = part.Cluster(ctx)
+		out = append(out, c)
+	}
+	return out, err
+}
+
+// in returns the part of the project in the cluster of a resource; its own one for a resource in none.
+func (l loaded) in(m model.Manifest) *opened.Project {
+	for _, c := range l.clusters {
+		if c.On() == m.Cluster() {
+			return c.Project
+		}
+	}
+	return l.Project
 }
 
 // makePlan asks the API server for the changes that a deploy would make. It is done if there are none: all objects are as they are
@@ -193,7 +255,7 @@ func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buil
 	if l.unanswered != nil {
 		logstore.Warnf(log, "The plan leaves out objects that are no longer declared: %v", l.unanswered)
 	}
-	defer log.Await(p.Title() + " to say what would change")()
+	defer log.Await(l.titles() + " to say what would change")()
 	var closeEngine func()
 	if o.Forecast, closeEngine, err = l.forecast(ctx, build); err != nil {
 		return plan, false, err
@@ -259,17 +321,42 @@ func (l loaded) preview(ctx context.Context, o buildanddeploy.PreviewOptions) ([
 	if o.Forecast != nil {
 		o.Forecast = images.collect(o.Forecast)
 	}
-	var steps []api.PlanStep
-	if l.cluster != nil {
-		steps, err = l.cluster.Preview(l.Patiently(ctx), o)
-	} else {
-		steps, err = buildanddeploy.PreviewBeside(ctx, o)
-	}
+	steps, err := l.previewClusters(ctx, o)
 	if err == nil {
 		err = l.previewServices(ctx, o)
 	}
 	markServices(steps, images.sorted())
 	return append(steps, gone...), images.sorted(), err
+}
+
+// previewClusters returns the steps in all clusters, and outside of them.
+func (l loaded) previewClusters(ctx context.Context, o buildanddeploy.PreviewOptions) ([]api.PlanStep, error) {
+	if len(l.clusters) == 0 || l.clusters[0].On() != "" {
+		return buildanddeploy.PreviewBeside(ctx, o)
+	}
+	var steps []api.PlanStep
+	all := o.Declared
+	for _, in := range l.clusters {
+		o.Declared, o.Namespace = in.declared(all), in.Namespace
+		more, err := in.cluster.Preview(in.Patiently(ctx), o)
+		if err != nil {
+			return nil, err
+		}
+		steps, o.Beside = append(steps, in.mark(more)...), nil // a service of Compose or a local resource belongs to the first part
+	}
+	return steps, nil
+}
+
+// titles names the clusters in a sentence.
+func (l loaded) titles() string {
+	if len(l.clusters) < 2 {
+		return l.Title()
+	}
+	var names []string
+	for _, in := range l.clusters {
+		names = append(names, in.Title())
+	}
+	return words.All(names)
 }
 
 // previewServices makes the forecasts of the services of Compose, whose steps do without.

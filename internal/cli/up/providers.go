@@ -98,8 +98,33 @@ func provideRunning(o options, ses state.Session, c *sessions.Claim, d listeners
 // provideKube returns nil if there is no kubeconfig: a session may run without a cluster.
 func provideKube(o options) (*k8s.Client, error) { return o.project.Kube() }
 
-func provideCluster(ctx context.Context, p *opened.Project) (*buildanddeploy.Cluster, error) {
-	return p.Cluster(ctx)
+// provideFleet returns nil for a session without a cluster.
+func provideFleet(p *opened.Project, kube *k8s.Client) *k8s.Fleet {
+	if kube == nil {
+		return nil
+	}
+	return k8s.NewFleet(kube, func(on string) (*k8s.Client, error) {
+		part, err := p.In(model.ClusterDeclaration{Context: on})
+		if err != nil {
+			return nil, err
+		}
+		return part.Kube()
+	})
+}
+
+// provideClusters returns nil for a session without a cluster.
+func provideClusters(ctx context.Context, p *opened.Project) (*buildanddeploy.Clusters, error) {
+	own, err := p.Cluster(ctx)
+	if own == nil {
+		return nil, err
+	}
+	return buildanddeploy.NewClusters(own, func(ctx context.Context, on string) (*buildanddeploy.Cluster, error) {
+		part, err := p.In(model.ClusterDeclaration{Context: on})
+		if err != nil {
+			return nil, err
+		}
+		return part.Cluster(ctx)
+	}), nil
 }
 
 func provideDownCommands(ctx context.Context, p *opened.Project) (*buildanddeploy.DownCommands, error) {
@@ -117,19 +142,19 @@ func webOf(login *server.PageLogin) func(resource string) (string, error) {
 }
 
 // provideObject returns nil for a session without a cluster.
-func provideObject(kube *k8s.Client) hud.ReadObject {
-	if kube == nil {
+func provideObject(fleet *k8s.Fleet) hud.ReadObject {
+	if fleet == nil {
 		return nil
 	}
-	return kube.ObjectYAML
+	return fleet.ObjectYAML
 }
 
 // providePrevious returns nil for a session without a cluster.
-func providePrevious(kube *k8s.Client) hud.ReadPrevious {
-	if kube == nil {
+func providePrevious(fleet *k8s.Fleet) hud.ReadPrevious {
+	if fleet == nil {
 		return nil
 	}
-	return kube.PreviousLog
+	return fleet.PreviousLog
 }
 
 func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, object hud.ReadObject, previous hud.ReadPrevious, logs *logstore.Store, plan hud.MakePlan, revision hud.ReadRevision, readOnly makeKubeconfig) *server.Subscriber {
@@ -178,19 +203,19 @@ func sessionTitle(s sessions.Info) string {
 	return fmt.Sprintf("session %s (hone %s, pid %d)", s.Name, s.Command, s.PID)
 }
 
-func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool, func(), error) {
-	p := synclet.NewPool(execer{kube, containers})
+func provideSynclets(fleet *k8s.Fleet, containers docker.Client) (*synclet.Pool, func(), error) {
+	p := synclet.NewPool(execer{fleet, containers})
 	return p, p.Close, nil
 }
 
 // provideInjection provides the injection of synclets into new pods, and lets the pool add the same image to running pods.
-func provideInjection(kube *k8s.Client, containers docker.Client, deliverer *imagebuild.Deliverer, pool *synclet.Pool, here *buildanddeploy.Environment) *buildanddeploy.Synclets {
-	if kube == nil {
+func provideInjection(fleet *k8s.Fleet, containers docker.Client, elsewhere *buildkit.Choice, deliverer *imagebuild.Deliverer, pool *synclet.Pool, here *buildanddeploy.Environment) *buildanddeploy.Synclets {
+	if fleet == nil {
 		return nil
 	}
-	image := imagebuild.NewSyncletImage(containers, deliverer)
+	image := imagebuild.NewSyncletImage(containers, deliverer).Unless(elsewhere.Away)
 	s := buildanddeploy.NewSynclets(imagebuild.NewReader(containers), image, pool, here)
-	pool.Beside(beside{kube, s})
+	pool.Beside(beside{fleet, s})
 	return s
 }
 
@@ -205,9 +230,9 @@ func provideEnvironment(containers docker.Client) *buildanddeploy.Environment {
 	return buildanddeploy.NewEnvironment(containers)
 }
 
-// beside adds containers to the pods of the session's cluster.
+// beside adds containers to the pods of the session's clusters.
 type beside struct {
-	*k8s.Client
+	*k8s.Fleet
 	synclets *buildanddeploy.Synclets
 }
 
@@ -219,15 +244,15 @@ func (b beside) Image(ctx context.Context, home synclet.Home) (string, error) {
 }
 
 // provideImage returns nil for a session without a cluster.
-func provideImage(kube *k8s.Client, deliverer *imagebuild.Deliverer, images *imagebuild.Builder, cluster *buildanddeploy.Cluster,
+func provideImage(deliverer *imagebuild.Deliverer, images *imagebuild.Builder, clusters *buildanddeploy.Clusters,
 	injection *buildanddeploy.Synclets, here *buildanddeploy.Environment) *buildanddeploy.Image {
-	if kube == nil {
+	if clusters == nil {
 		return nil
 	}
-	return buildanddeploy.NewImage(here, images, deliverer, cluster, injection)
+	return buildanddeploy.NewImage(here, images, deliverer, clusters, injection)
 }
 
-func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebuild.Builder, image *buildanddeploy.Image, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
+func provideBuilder(fleet *k8s.Fleet, containers docker.Client, images *imagebuild.Builder, image *buildanddeploy.Image, clusters *buildanddeploy.Clusters, downCommands *buildanddeploy.DownCommands,
 	synclets *synclet.Pool, runs *liveupdate.Runs) buildanddeploy.BuildAndDeployer {
 	has := func(ctx context.Context, id string) bool {
 		running, err := containers.Containers(ctx, nil)
@@ -237,23 +262,23 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, images *imagebui
 		buildanddeploy.Local{DownCommands: downCommands, Verdicts: verdict.NewMemory(command.VerdictsDir())},
 		buildanddeploy.NewSynclet(synclets),
 		buildanddeploy.NewContainer(containers, has, runs),
-		buildanddeploy.NewExec(execer{kube, containers}, runs),
+		buildanddeploy.NewExec(execer{fleet, containers}, runs),
 		buildanddeploy.NewCompose(compose.NewTool(containers.Env()), images, containers),
 	}
 	if image != nil {
 		chain = append(chain, image)
 	}
 	c := buildanddeploy.NewComposite(chain...)
-	if cluster != nil {
-		c.Examine(cluster.Examine)
+	if clusters != nil {
+		c.Examine(clusters.Examine)
 	}
 	return c
 }
 
-// execer is a cluster and an engine as live updates see them: containers that Compose runs have no namespace, and their pod
+// execer is all clusters and an engine as live updates see them: containers that Compose runs have no namespace, and their pod
 // is the engine's name of the container.
 type execer struct {
-	kube   *k8s.Client // nil in a session without a cluster
+	fleet  *k8s.Fleet // nil in a session without a cluster
 	engine docker.Client
 }
 
@@ -264,24 +289,24 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	if req.Namespace == "" {
 		return e.engine.Exec(ctx, req.Pod, req.Argv, req.Stdin, req.Stdout, req.Stderr)
 	}
-	return e.kube.Exec(ctx, req)
+	return e.fleet.Exec(ctx, req)
 }
 
-func provideParts(o options, p *opened.Project, kube *k8s.Client, containers docker.Client, elsewhere *buildkit.Choice, logs *logstore.Store,
-	srv *server.Subscriber, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster, downCommands *buildanddeploy.DownCommands,
+func provideParts(o options, p *opened.Project, kube *k8s.Client, fleet *k8s.Fleet, containers docker.Client, elsewhere *buildkit.Choice, logs *logstore.Store,
+	srv *server.Subscriber, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, clusters *buildanddeploy.Clusters, downCommands *buildanddeploy.DownCommands,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, runs *liveupdate.Runs, object hud.ReadObject, previous hud.ReadPrevious, plan hud.MakePlan, revision hud.ReadRevision, login *server.PageLogin) sessionParts {
 	if kube != nil {
 		said := logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
 		kube.HearPlugin(func(text string) { logstore.Warnf(said, "%s", text) })
 	}
 	parts := engine.Parts{
-		Session: ses, Logs: logs, Known: p.Kubeconfig.Cluster(), Docker: containers, Builder: builder, Cluster: cluster, DownCommands: downCommands, Synclets: synclets, Runs: runs,
+		Session: ses, Logs: logs, Known: p.Kubeconfig.Cluster(), Docker: containers, Builder: builder, Clusters: clusters, DownCommands: downCommands, Synclets: synclets, Runs: runs,
 		Tiltfile: p.Evaluation(), Evaluated: o.evaluated,
 		Watch: o.command == state.CommandUp, Adopt: o.adopt, Reuse: o.shown, Beside: sessionsBeside(claim), Namespace: p.Namespace, Host: o.host, Forward: o.forward, Env: p.Env, SessionOf: sessionOf,
 		Server: srv, Log: p.Debug, Elsewhere: elsewhere,
 	}
 	if kube != nil {
-		parts.Kube = kube
+		parts.Kube, parts.Fleet = kube, fleet
 	}
 	if parts.Watch {
 		parts.Copies = filepath.Join(command.StateDir(), "copies", ses.Project+".json")

@@ -49,7 +49,7 @@ func TestEndOfDown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
 				log := (&command.Global{}).Printer(&out, &out)
-				rest := outside{locals: locals{downCommands: buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{Ledgers: ledgertest.In(t.TempDir())})}, failed: tc.failed}
+				rest := outside{tally: &tally{}, locals: locals{downCommands: buildanddeploy.NewDownCommands(buildanddeploy.DownsOptions{Ledgers: ledgertest.In(t.TempDir())})}, failed: tc.failed}
 				if tc.compose != nil {
 					project := buildanddeploy.Project{ComposeProject: model.ComposeProject{Name: "shop"}}
 					rest.steps = buildanddeploy.ProjectSteps(dockertest.New(), *tc.compose, []buildanddeploy.Project{project}, log)

@@ -60,22 +60,23 @@ func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 // begun reports whether a session is past its start: its Tiltfile was evaluated, and the cluster and the engine that it needs have
 // answered. If one of them is unreachable, a session that has begun an update of anything is past its start as well.
 func begun(v store.View) bool {
-	t, cluster, engine := state.TheTiltfile(v), state.TheCluster(v), state.TheEngine(v)
+	t := state.TheTiltfile(v)
 	switch {
 	case !t.Loaded || t.Usage && !t.Good:
 		return false
 	case !t.Good:
 		return true // it waits for the user to fix the Tiltfile
 	}
-	for _, need := range []struct {
-		is, answered bool
-		err          string
-	}{
-		{state.NeedsCluster(v), cluster.Ever, cluster.Err},
-		{state.NeedsEngine(v), engine.Ever, engine.Err},
-	} {
-		waits := need.err != "" && state.Updated(v)
-		if need.is && !need.answered && !waits {
+	var needs []state.Contact
+	for _, on := range state.NeededClusters(v) {
+		needs = append(needs, state.ClusterOn(v, on).Contact)
+	}
+	if state.NeedsEngine(v) {
+		needs = append(needs, state.TheEngine(v).Contact)
+	}
+	for _, need := range needs {
+		waits := need.Err != "" && state.Updated(v)
+		if !need.Ever && !waits {
 			return false
 		}
 	}

@@ -3,18 +3,31 @@ package up
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 )
 
-// tally counts the outcomes of a deletion.
-type tally map[deploy.DeleteOutcome]int
+// tally counts the outcomes of a deletion, in one cluster or in several at a time.
+type tally struct {
+	mu    sync.Mutex
+	count map[deploy.DeleteOutcome]int // guarded by mu
+}
 
-func (t tally) add(_ deploy.ObjectRef, outcome deploy.DeleteOutcome) { t[outcome]++ }
+func (t *tally) add(_ deploy.ObjectRef, outcome deploy.DeleteOutcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count == nil {
+		t.count = map[deploy.DeleteOutcome]int{}
+	}
+	t.count[outcome]++
+}
 
 // text returns the last line of hone down: "Deleted 3 objects. 1 is still being deleted." beside is set if not only objects were
 // taken down.
-func (t tally) text(beside bool) string {
+func (t *tally) text(beside bool) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var parts []string
 	for _, p := range []struct {
 		outcomes []deploy.DeleteOutcome
@@ -27,7 +40,7 @@ func (t tally) text(beside bool) string {
 	} {
 		n := 0
 		for _, o := range p.outcomes {
-			n += t[o]
+			n += t.count[o]
 		}
 		switch n {
 		case 0:

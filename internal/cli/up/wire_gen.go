@@ -35,6 +35,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
+	fleet := provideFleet(openedProject, client)
 	choice, cleanup3, err := provideElsewhere(o)
 	if err != nil {
 		cleanup2()
@@ -57,9 +58,9 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	pageLogin := providePageLogin(upListeners)
-	readObject := provideObject(client)
-	readPrevious := providePrevious(client)
-	cluster, err := provideCluster(ctx, openedProject)
+	readObject := provideObject(fleet)
+	readPrevious := providePrevious(fleet)
+	clusters, err := provideClusters(ctx, openedProject)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -79,7 +80,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	}
 	builder, cleanup6 := provideImages(dockerClient, choice)
 	deliverer, cleanup7 := provideDeliverer(dockerClient)
-	pool, cleanup8, err := provideSynclets(client, dockerClient)
+	pool, cleanup8, err := provideSynclets(fleet, dockerClient)
 	if err != nil {
 		cleanup7()
 		cleanup6()
@@ -91,16 +92,16 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	environment := provideEnvironment(dockerClient)
-	synclets := provideInjection(client, dockerClient, deliverer, pool, environment)
-	image := provideImage(client, deliverer, builder, cluster, synclets, environment)
-	hudMakePlan := providePlan(o, openedProject, cluster, downCommands, builder, image, claim)
-	readRevision := provideRevision(openedProject, cluster)
+	synclets := provideInjection(fleet, dockerClient, choice, deliverer, pool, environment)
+	image := provideImage(deliverer, builder, clusters, synclets, environment)
+	hudMakePlan := providePlan(o, openedProject, clusters, downCommands, builder, image, claim)
+	readRevision := provideRevision(openedProject, clusters)
 	upMakeKubeconfig, cleanup9 := provideReadOnly(ctx, client, openedProject)
 	subscriber := provideServer(o, openedProject, upListeners, pageLogin, stop, readObject, readPrevious, store, hudMakePlan, readRevision, upMakeKubeconfig)
 	storeStore := provideStore(o)
 	runs := provideRuns()
-	buildAndDeployer := provideBuilder(client, dockerClient, builder, image, cluster, downCommands, pool, runs)
-	upSessionParts := provideParts(o, openedProject, client, dockerClient, choice, store, subscriber, claim, session, upListeners, storeStore, cluster, downCommands, buildAndDeployer, pool, runs, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
+	buildAndDeployer := provideBuilder(fleet, dockerClient, builder, image, clusters, downCommands, pool, runs)
+	upSessionParts := provideParts(o, openedProject, client, fleet, dockerClient, choice, store, subscriber, claim, session, upListeners, storeStore, clusters, downCommands, buildAndDeployer, pool, runs, readObject, readPrevious, hudMakePlan, readRevision, pageLogin)
 	return upSessionParts, func() {
 		cleanup9()
 		cleanup8()

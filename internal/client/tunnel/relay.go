@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/hone-dev/hone/internal/base/checkout"
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
@@ -19,6 +20,7 @@ const (
 	pathSessions = "/sessions"
 	pathSession  = "/session"
 	pathPort     = "/port"
+	pathCheckout = "/checkout"
 )
 
 // mostStreams bounds the connections of a tunnel at a time.
@@ -40,6 +42,7 @@ func Relay(ctx context.Context, in io.ReadCloser, out io.WriteCloser, registry *
 	mux.HandleFunc("GET "+pathSessions, r.sessions)
 	mux.HandleFunc("POST "+pathSession, r.session)
 	mux.HandleFunc("POST "+pathPort, r.port)
+	mux.HandleFunc("GET "+pathCheckout, r.checkout)
 	server := http.Server{Handler: mux, Protocols: onlyHTTP2(), BaseContext: func(net.Listener) context.Context { return ctx },
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: mostStreams, SendPingTimeout: idle, PingTimeout: idle}}
 	if err := server.Serve(conn); !errors.Is(err, net.ErrClosed) {
@@ -90,21 +93,43 @@ func (r relay) sessions(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(w).Encode(all)
 }
 
-// session connects to the socket of a session, unless it has ended. Another one that has got its name since then is not the same.
+// session connects to the socket of a session, unless it has ended.
 func (r relay) session(w http.ResponseWriter, req *http.Request) {
+	if s, ok := r.named(w, req); ok {
+		carry(w, req, "unix", s.Socket)
+	}
+}
+
+// checkout answers with the source tree of a session.
+func (r relay) checkout(w http.ResponseWriter, req *http.Request) {
+	s, ok := r.named(w, req)
+	if !ok {
+		return
+	}
+	tree, err := checkout.Of(req.Context(), s.Tiltfile)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(tree)
+}
+
+// named returns the session that a request names, or answers that there is none. Another one that has got its name since then is not the
+// same.
+func (r relay) named(w http.ResponseWriter, req *http.Request) (s sessions.Info, ok bool) {
 	all, err := r.registry.List(req.Context())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
+		return s, false
 	}
 	pid, _ := strconv.Atoi(req.URL.Query().Get("pid"))
 	for _, s := range all {
 		if s.Name == req.URL.Query().Get("name") && s.PID == pid {
-			carry(w, req, "unix", s.Socket)
-			return
+			return s, true
 		}
 	}
 	http.Error(w, "the session has ended", http.StatusGone)
+	return s, false
 }
 
 // port connects to a port that this machine reaches.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-dev/hone/internal/base/checkout"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
@@ -51,9 +52,27 @@ func (t *Tunnel) Sessions(ctx context.Context) (all []sessions.Info, err error) 
 	return all, nil
 }
 
+// Checkout returns the source tree of a session there. Older versions of hone do not tell it, which is an error.
+func (t *Tunnel) Checkout(ctx context.Context, s sessions.Info) (tree checkout.Tree, err error) {
+	resp, err := t.ask(ctx, http.MethodGet, pathCheckout+"?"+named(s), nil)
+	if err != nil {
+		return tree, err
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&tree); err != nil {
+		return tree, fmt.Errorf("read the source tree of %s: %w", s.Name, err)
+	}
+	return tree, nil
+}
+
+// named names a session in a request.
+func named(s sessions.Info) string {
+	return url.Values{"name": {s.Name}, "pid": {strconv.Itoa(s.PID)}}.Encode()
+}
+
 // Session connects to the API of a session there; ErrEnded reports that it has ended.
 func (t *Tunnel) Session(ctx context.Context, s sessions.Info) (net.Conn, error) {
-	return t.connect(ctx, pathSession+"?"+url.Values{"name": {s.Name}, "pid": {strconv.Itoa(s.PID)}}.Encode())
+	return t.connect(ctx, pathSession+"?"+named(s))
 }
 
 // Port connects to a host and port as the other machine reaches them.

@@ -2,6 +2,7 @@ package builderpod
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -153,7 +154,7 @@ func TestManifest(t *testing.T) {
 	for _, o := range m.K8s.Objects {
 		kinds = append(kinds, o.APIVersion+" "+o.Kind+" "+o.Namespace+"/"+o.Name)
 	}
-	if diff := cmp.Diff([]string{"apps/v1 Deployment ns/hone-builder", "v1 PersistentVolumeClaim ns/hone-builder", "v1 ConfigMap ns/hone-builder"}, kinds); diff != "" {
+	if diff := cmp.Diff([]string{"apps/v1 Deployment ns/" + string(m.Name), "v1 PersistentVolumeClaim ns/" + string(m.Name), "v1 ConfigMap ns/" + string(m.Name)}, kinds); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 	for mode, wants := range map[Mode][]string{
@@ -173,6 +174,40 @@ func TestManifest(t *testing.T) {
 		}
 		if host := strings.Contains(text, "hostPath") || strings.Contains(text, "hostNetwork") || strings.Contains(text, "containerPort"); host {
 			t.Errorf("%s uses its host, or opens a port:\n%s", mode, text)
+		}
+	}
+}
+
+// TestNames gives builders one name if their settings are equal, and names of their own otherwise.
+func TestNames(t *testing.T) {
+	none := map[string]string{}
+	for _, pod := range []model.BuilderPod{{}, {Namespace: "other"}, {Requests: none, Limits: none, NodeSelector: none}} {
+		if got := nameOf(pod); got != "hone-builder" {
+			t.Errorf("%+v: %s", pod, got)
+		}
+	}
+	cpu := map[string]string{"cpu": "2", "memory": "1Gi"}
+	seen := map[string]model.BuilderPod{"hone-builder": {}}
+	for _, pod := range []model.BuilderPod{{Image: "a"}, {StorageClass: "a"}, {Storage: "1Gi"}, {Config: "a"}, {Privileged: true}, {Requests: cpu}, {Limits: cpu}, {NodeSelector: cpu},
+		{Requests: map[string]string{"cpu": "2"}}} {
+		name := nameOf(pod)
+		if twin, known := seen[name]; known {
+			t.Errorf("%+v and %+v are both %s", pod, twin, name)
+		}
+		seen[name] = pod
+		alike := pod
+		alike.Namespace, alike.Requests = "other", maps.Clone(pod.Requests)
+		if again := nameOf(alike); again != name || !strings.HasPrefix(name, "hone-builder-") {
+			t.Errorf("%+v: %s, then %s", pod, name, again)
+		}
+		m, err := Plan{Mode: Rootless, Volume: true}.manifest(pod, "ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range m.K8s.Objects {
+			if strings.Contains(o.JSON, `"hone-builder"`) || o.Name != name || string(m.Name) != name {
+				t.Errorf("an object of %s, %s, has the name of another builder: %s", name, o.Name, o.JSON)
+			}
 		}
 	}
 }

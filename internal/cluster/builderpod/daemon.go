@@ -22,7 +22,7 @@ type Options struct {
 	Namespace string
 }
 
-// Daemon is the builder of a namespace. Construct it with New, and Close it.
+// Daemon is a builder of a namespace, the one with some settings. Construct it with New, and Close it.
 type Daemon struct {
 	kube      *k8s.Client
 	deploy    func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error)
@@ -49,7 +49,7 @@ type start struct {
 	err  error
 }
 
-// New returns the builder of a namespace. It touches nothing before the first Dial.
+// New returns the builder of a namespace that has the settings. It touches nothing before the first Dial.
 func New(o Options) *Daemon {
 	d := &Daemon{kube: o.Kube, deploy: o.Deploy, pod: o.Pod, namespace: cmp.Or(o.Pod.Namespace, o.Namespace, "default")}
 	d.ctx, d.cancel = context.WithCancel(context.Background())

@@ -81,7 +81,7 @@ var (
 
 // found returns whether there is a builder, and the mode in which it runs.
 func (d *Daemon) found(ctx context.Context) (there bool, last Mode, err error) {
-	live, err := d.kube.Dynamic().Resource(deployments).Namespace(d.namespace).Get(ctx, Name, metav1.GetOptions{})
+	live, err := d.kube.Dynamic().Resource(deployments).Namespace(d.namespace).Get(ctx, nameOf(d.pod), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, "", nil
@@ -118,7 +118,7 @@ func (d *Daemon) refused(ctx context.Context, p Plan) (why string, err error) {
 			return why, nil
 		}
 	}
-	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"generateName": Name + "-", "namespace": d.namespace}, "spec": p.podSpec(d.pod)})
+	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"generateName": nameOf(d.pod) + "-", "namespace": d.namespace}, "spec": p.podSpec(d.pod)})
 	if err != nil {
 		return "", fmt.Errorf("builder: %w", err)
 	}

@@ -7,9 +7,6 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Name is the name of the objects of a builder, and of its resource in the ledger. A namespace has one builder, for all that use it.
-const Name = "hone-builder"
-
 const (
 	// container is the name of the daemon's container.
 	container = "buildkitd"
@@ -23,25 +20,30 @@ const (
 	user = 1000
 	// modeAnnotation has the mode in which a builder runs.
 	modeAnnotation = "hone.dev/builder-mode"
+	// nameLabel has the name of the builder.
+	nameLabel = "app.kubernetes.io/name"
 )
 
 // object is a Kubernetes object, or a part of one.
 type object map[string]any
 
-// podLabels select the builder's pods.
-var podLabels = object{"app.kubernetes.io/name": Name}
+// labelsOf returns the labels of a builder's objects: its name, and one that all builders have.
+func labelsOf(name string) object {
+	return object{nameLabel: name, "app.kubernetes.io/part-of": "hone-builders"}
+}
 
 // selector is the same as a label selector.
-const selector = "app.kubernetes.io/name=" + Name
+func selector(name string) string { return nameLabel + "=" + name }
 
 // manifest returns the builder as a resource: its Deployment, with a volume and a configuration where it has them.
 func (p Plan) manifest(pod model.BuilderPod, namespace string) (model.Manifest, error) {
+	name := nameOf(pod)
 	all := []object{p.deployment(pod, namespace)}
 	if p.Volume {
 		all = append(all, claim(pod, namespace))
 	}
 	if pod.Config != "" {
-		all = append(all, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(namespace), "data": object{configFile: pod.Config}})
+		all = append(all, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(name, namespace), "data": object{configFile: pod.Config}})
 	}
 	target := &model.K8sTarget{PodReadiness: model.PodWait}
 	for _, o := range all {
@@ -51,23 +53,24 @@ func (p Plan) manifest(pod model.BuilderPod, namespace string) (model.Manifest, 
 		}
 		version, _ := o["apiVersion"].(string)
 		kind, _ := o["kind"].(string)
-		target.Objects = append(target.Objects, model.K8sObject{APIVersion: version, Kind: kind, Namespace: namespace, Name: Name, JSON: string(text)})
+		target.Objects = append(target.Objects, model.K8sObject{APIVersion: version, Kind: kind, Namespace: namespace, Name: name, JSON: string(text)})
 	}
-	return model.Manifest{Name: Name, K8s: target}, nil
+	return model.Manifest{Name: model.ManifestName(name), K8s: target}, nil
 }
 
-func meta(namespace string) object {
-	return object{"name": Name, "namespace": namespace, "labels": podLabels}
+func meta(name, namespace string) object {
+	return object{"name": name, "namespace": namespace, "labels": labelsOf(name)}
 }
 
 func (p Plan) deployment(pod model.BuilderPod, namespace string) object {
-	m := meta(namespace)
+	name := nameOf(pod)
+	m := meta(name, namespace)
 	m["annotations"] = object{modeAnnotation: string(p.Mode)}
 	return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": m, "spec": object{
 		"replicas": 1,
 		"strategy": object{"type": "Recreate"}, // two daemons cannot share a cache
-		"selector": object{"matchLabels": podLabels},
-		"template": object{"metadata": object{"labels": podLabels}, "spec": p.podSpec(pod)},
+		"selector": object{"matchLabels": object{nameLabel: name}},
+		"template": object{"metadata": object{"labels": labelsOf(name)}, "spec": p.podSpec(pod)},
 	}}
 }
 
@@ -91,13 +94,13 @@ func (p Plan) podSpec(pod model.BuilderPod) object {
 	mounts := []any{object{"name": "socket", "mountPath": socketDir}, object{"name": "cache", "mountPath": cacheDir}}
 	cache := object{"name": "cache", "emptyDir": object{}}
 	if p.Volume {
-		cache = object{"name": "cache", "persistentVolumeClaim": object{"claimName": Name}}
+		cache = object{"name": "cache", "persistentVolumeClaim": object{"claimName": nameOf(pod)}}
 	}
 	volumes := []any{object{"name": "socket", "emptyDir": object{}}, cache}
 	if pod.Config != "" {
 		args = append(args, "--config", configDir+"/"+configFile)
 		mounts = append(mounts, object{"name": "config", "mountPath": configDir})
-		volumes = append(volumes, object{"name": "config", "configMap": object{"name": Name}})
+		volumes = append(volumes, object{"name": "config", "configMap": object{"name": nameOf(pod)}})
 	}
 	spec["volumes"] = volumes
 	spec["containers"] = []any{object{
@@ -132,5 +135,5 @@ func claim(pod model.BuilderPod, namespace string) object {
 	if pod.StorageClass != "" {
 		spec["storageClassName"] = pod.StorageClass
 	}
-	return object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta(namespace), "spec": spec}
+	return object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta(nameOf(pod), namespace), "spec": spec}
 }

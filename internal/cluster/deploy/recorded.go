@@ -13,6 +13,8 @@ import (
 
 // Recorded is an object or a command in a ledger, for people and programs. It has neither contents of objects nor arguments of commands.
 type Recorded struct {
+	// Cluster is the context of a cluster that the Tiltfile declares; empty for the project's own, and for records of this machine.
+	Cluster string `json:"cluster,omitempty"`
 	// Kind and Name name the object. The kind of a command is CommandKind, and its name the name of its resource.
 	Kind      string             `json:"kind"`
 	Name      string             `json:"name"`

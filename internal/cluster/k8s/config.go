@@ -14,6 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -66,20 +67,37 @@ func Load(cfg Config) (*Kubeconfig, error) {
 		return k, nil
 	}
 	if _, ok := raw.Contexts[k.context]; !ok {
-		return nil, unknownContext(k.context, raw)
+		return nil, unknownContext(k.context, raw, "Choose one of them: hone --context NAME, or kubectl config use-context NAME")
 	}
 	return k, nil
 }
 
-func unknownContext(name string, raw *clientcmdapi.Config) error {
+// In returns the same kubeconfig with another context chosen, whatever the user chooses from now on, without reading the files
+// again. The namespace overrides the one of the context unless it is empty. A context that is missing from the kubeconfig is a problem.
+func (k *Kubeconfig) In(context, namespace string) (*Kubeconfig, error) {
+	if _, ok := k.raw.Contexts[context]; !ok {
+		return nil, unknownContext(context, k.raw, "Name one of them as the context of the cluster, or add it to the kubeconfig.")
+	}
+	in := *k
+	in.context, in.cfg.Context, in.cfg.Namespace = context, context, namespace
+	return &in, nil
+}
+
+// unknownContext is the problem of a context that the kubeconfig lacks. It lists the known ones, the most similar first; mend is the
+// advice where there is one.
+func unknownContext(name string, raw *clientcmdapi.Config, mend string) error {
 	p := problem.New(fmt.Sprintf("the kubeconfig has no context %q", name), "")
 	known := slices.Sorted(maps.Keys(raw.Contexts))
+	if near := suggest.Nearest(name, known); near != "" {
+		others := slices.DeleteFunc(known, func(c string) bool { return c == near })
+		known = slices.Insert(others, 0, near)
+	}
 	if len(known) == 0 {
 		p.Mend = "Point $KUBECONFIG at a kubeconfig file that has it."
 		return p
 	}
 	p.Detail = "known contexts:\n  " + strings.Join(known, "\n  ")
-	p.Mend = "Choose one of them: hone --context NAME, or kubectl config use-context NAME"
+	p.Mend = mend
 	return p
 }
 

@@ -21,6 +21,8 @@ import (
 
 // EphemeralRequest describes an ephemeral container to run next to an existing container.
 type EphemeralRequest struct {
+	// Cluster is the context of the cluster, as in model.K8sTarget. A Fleet reads it; a client of one cluster does not.
+	Cluster   string
 	Namespace string
 	Pod       string
 	// Target is the container whose processes the new one sees.

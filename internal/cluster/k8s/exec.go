@@ -17,6 +17,8 @@ import (
 
 // ExecRequest is a command to run in a running container.
 type ExecRequest struct {
+	// Cluster is the context of the cluster, as in model.K8sTarget. A Fleet reads it; a client of one cluster does not.
+	Cluster string
 	// Namespace of the pod; empty means the session's.
 	Namespace string
 	Pod       string

@@ -45,8 +45,8 @@ type Interface interface {
 	WatchObjects(ctx context.Context, apiVersion, kind string, req WatchRequest, fn func(ObjectEvent)) error
 	// WatchMetadata reports the metadata of objects of any kind, and which writes concern the fields of a field manager.
 	WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req WatchRequest, fn func(MetadataEvent)) error
-	// OwnerChain returns ref and its owners up to the topmost one.
-	OwnerChain(ctx context.Context, namespace string, ref OwnerRef) ([]OwnerRef, error)
+	// OwnerChain returns an owner and its owners up to the topmost one.
+	OwnerChain(ctx context.Context, req OwnerRequest) ([]OwnerRef, error)
 	// RemovePod deletes a pod that one of the given owners has created.
 	RemovePod(ctx context.Context, req RemovePodRequest) error
 	// Close ends the connections of DialPod.

@@ -15,6 +15,8 @@ import (
 
 // LogRequest names the log of one run of a container.
 type LogRequest struct {
+	// Cluster is the context of the cluster, as in model.K8sTarget. A Fleet reads it; a client of one cluster does not.
+	Cluster string
 	// Namespace of the pod; empty means the session's.
 	Namespace string
 	Pod       string
@@ -47,7 +49,7 @@ func (c *Client) Logs(ctx context.Context, req LogRequest) (io.ReadCloser, error
 	if req.Since.IsZero() {
 		return &contextReader{ctx, body, body}, nil
 	}
-	return &contextReader{ctx, &sinceReader{r: bufio.NewReader(body), since: req.Since}, body}, nil
+	return &contextReader{ctx, &sinceReader{r: bufio.NewReaderSize(body, stampSize), since: req.Since}, body}, nil
 }
 
 // contextReader reports the end of its context as such.
@@ -79,6 +81,9 @@ type sinceReader struct {
 // orderSlack is the most by which the lines of a container may be out of order: the server sorts them, but stdout and
 // stderr take different paths to the log.
 const orderSlack = 2 * time.Second
+
+// stampSize is the buffer size of a sinceReader, which holds the time of a line. There may be thousands of readers.
+const stampSize = 256
 
 func (s *sinceReader) Read(p []byte) (int, error) {
 	for {

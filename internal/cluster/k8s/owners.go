@@ -112,14 +112,23 @@ func (c *ownerCache) missed(s ownerScope) bool {
 	return m.n%ownerBatch == 0
 }
 
-// OwnerChain returns ref, its controller, the controller of that, and so on up to the object that has none, each with
+// OwnerRequest asks for the owners of an object.
+type OwnerRequest struct {
+	// Cluster is the context of the cluster, as in model.K8sTarget. A Fleet reads it; a client of one cluster does not.
+	Cluster string
+	// Namespace is the namespace of the object, and Ref its direct owner.
+	Namespace string
+	Ref       OwnerRef
+}
+
+// OwnerChain returns the owner of a request, its controller, the controller of that, and so on up to the object that has none, each with
 // its creation time and labels. An owner that does not exist ends the chain without an error, so the chain may be
 // empty. On another error OwnerChain returns the part of the chain that it found. Results are cached by UID; a burst of
 // look-ups in one namespace turns into a few list requests.
-func (c *Client) OwnerChain(ctx context.Context, namespace string, ref OwnerRef) ([]OwnerRef, error) {
+func (c *Client) OwnerChain(ctx context.Context, req OwnerRequest) ([]OwnerRef, error) {
 	var chain []OwnerRef
-	for next := &ref; next != nil && len(chain) < maxOwnerDepth; {
-		o, err := c.lookUpOwner(ctx, c.namespace(namespace), *next)
+	for next := &req.Ref; next != nil && len(chain) < maxOwnerDepth; {
+		o, err := c.lookUpOwner(ctx, c.namespace(req.Namespace), *next)
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 			return chain, nil
 		}

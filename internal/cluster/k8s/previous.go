@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // previousLines is the most lines of a previous run that are read, the newest, and previousLine the most bytes of one line.
@@ -17,16 +18,16 @@ const previousLines, previousLine = 2000, 64 << 10
 // PreviousLog returns the newest lines of the run of a container before its present one, as "kubectl logs --previous" does, also
 // of a run that had ended before the session began. An error is a problem unless the context has ended; there is one if the
 // container has had no other run, or if the cluster has not kept its log.
-func (c *Client) PreviousLog(ctx context.Context, namespace, pod, container string) ([]string, error) {
-	log, err := c.Logs(ctx, LogRequest{Namespace: namespace, Pod: pod, Container: container, Previous: true})
+func (c *Client) PreviousLog(ctx context.Context, of model.ContainerRef) ([]string, error) {
+	log, err := c.Logs(ctx, LogRequest{Namespace: of.Namespace, Pod: of.Pod, Container: of.Name, Previous: true})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case strings.Contains(err.Error(), "previous terminated container"):
-		return nil, problem.New(fmt.Sprintf("container %s of pod %s has no previous run", container, pod), "It has not been restarted, or the cluster has not kept the log")
+		return nil, problem.New(fmt.Sprintf("container %s of pod %s has no previous run", of.Name, of.Pod), "It has not been restarted, or the cluster has not kept the log")
 	case IsNotFound(err):
-		return nil, problem.New(fmt.Sprintf("pod %s is gone, and its previous run with it", pod), "The log of the session has what was read while it ran")
+		return nil, problem.New(fmt.Sprintf("pod %s is gone, and its previous run with it", of.Pod), "The log of the session has what was read while it ran")
 	default:
 		return nil, problem.New("the previous run cannot be read: "+err.Error(), "Try again once the cluster answers")
 	}

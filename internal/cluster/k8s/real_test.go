@@ -89,7 +89,7 @@ func TestRealRollout(t *testing.T) {
 	awaitHealth(ctx, t, objects, model.HealthInProgress)
 	awaitHealth(ctx, t, objects, model.HealthCurrent)
 	for _, e := range ready {
-		chain, err := r.Client.OwnerChain(ctx, r.Namespace, e.Owners[0])
+		chain, err := r.Client.OwnerChain(ctx, k8s.OwnerRequest{Namespace: r.Namespace, Ref: e.Owners[0]})
 		if err != nil || len(chain) != 2 || chain[0].Kind != "ReplicaSet" || chain[1].Kind != "Deployment" ||
 			chain[1].UID != string(d.UID) || chain[0].CreatedAt.IsZero() || chain[0].Labels["app"] != "web" {
 			t.Fatalf("owners of %s: %+v, %v", e.Pod.Name, chain, err)
@@ -435,7 +435,7 @@ func TestRealOwnerBatch(t *testing.T) {
 	}))
 	for range 2 {
 		for _, ref := range refs {
-			chain, err := c.OwnerChain(t.Context(), r.Namespace, ref)
+			chain, err := c.OwnerChain(t.Context(), k8s.OwnerRequest{Namespace: r.Namespace, Ref: ref})
 			if err != nil || len(chain) != 1 || chain[0].UID != ref.UID || chain[0].CreatedAt.IsZero() {
 				t.Fatalf("%+v: %+v, %v", ref, chain, err)
 			}
@@ -446,7 +446,7 @@ func TestRealOwnerBatch(t *testing.T) {
 	}
 	impostor := refs[0]
 	impostor.UID = "0"
-	if chain, err := c.OwnerChain(t.Context(), r.Namespace, impostor); len(chain) != 0 || err != nil {
+	if chain, err := c.OwnerChain(t.Context(), k8s.OwnerRequest{Namespace: r.Namespace, Ref: impostor}); len(chain) != 0 || err != nil {
 		t.Errorf("an owner that was replaced: %+v, %v", chain, err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 // RemovePodRequest names a pod to delete.
 type RemovePodRequest struct {
+	// Cluster is the context of the cluster, as in model.K8sTarget. A Fleet reads it; a client of one cluster does not.
+	Cluster              string
 	Namespace, Name, UID string
 	// Owners are UIDs of objects: the pod is deleted only if it is one of them, or if one of them owns it, directly or through
 	// others.
@@ -49,7 +51,7 @@ func (c *Client) removePod(ctx context.Context, req RemovePodRequest) error {
 	}
 	own := slices.Contains(req.Owners, req.UID)
 	for _, ref := range m.GetOwnerReferences() {
-		chain, err := c.OwnerChain(ctx, namespace, OwnerRef{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: string(ref.UID)})
+		chain, err := c.OwnerChain(ctx, OwnerRequest{Namespace: namespace, Ref: OwnerRef{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: string(ref.UID)}})
 		if err != nil {
 			return err
 		}

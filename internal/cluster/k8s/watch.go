@@ -21,6 +21,8 @@ import (
 
 // WatchRequest selects the objects to watch.
 type WatchRequest struct {
+	// Cluster is the context of the cluster, as in model.K8sTarget. A Fleet reads it; a client of one cluster does not.
+	Cluster string
 	// Namespaces to watch; none means all namespaces.
 	Namespaces []string
 	// Selector is a label selector; empty selects everything. Name, unless empty, selects the object of this name.

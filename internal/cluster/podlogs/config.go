@@ -8,12 +8,17 @@ import (
 	"time"
 )
 
+// StallMax is the longest time that a connection stays silent before it is replaced, unless Config sets another.
+const StallMax = time.Minute
+
 // ErrNoLog is the error that a Source wraps when the requested log does not exist: the pod or container is missing, or
 // the container was never restarted and has no previous run.
 var ErrNoLog = errors.New("no such log")
 
 // Request names a log.
 type Request struct {
+	// Cluster is as in model.Pod.
+	Cluster   string
 	Namespace string
 	Pod       string
 	Container string
@@ -34,6 +39,8 @@ type Source interface {
 
 // Config describes the log to read and the receiver of its lines.
 type Config struct {
+	// Cluster is as in model.Pod.
+	Cluster   string
 	Namespace string
 	Pod       string
 	Container string
@@ -57,8 +64,9 @@ type Config struct {
 	Trouble func(error)
 
 	// Stall is the time that a connection may stay silent before it is replaced, in case it is dead. While the
-	// replacements stay silent too, the time doubles up to StallMax. Zero means 15 s and 1 min.
-	Stall, StallMax time.Duration
+	// replacements stay silent too, the time doubles up to the result of StallMax. Zero means 15 s, nil StallMax.
+	Stall    time.Duration
+	StallMax func() time.Duration
 	// Retry is the pause after a connection without new lines; it doubles up to RetryMax. Zero means 100 ms and 15 s.
 	Retry, RetryMax time.Duration
 }
@@ -67,10 +75,13 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		v   *time.Duration
 		def time.Duration
-	}{{&c.Stall, 15 * time.Second}, {&c.StallMax, time.Minute}, {&c.Retry, 100 * time.Millisecond}, {&c.RetryMax, 15 * time.Second}} {
+	}{{&c.Stall, 15 * time.Second}, {&c.Retry, 100 * time.Millisecond}, {&c.RetryMax, 15 * time.Second}} {
 		if *d.v <= 0 {
 			*d.v = d.def
 		}
+	}
+	if c.StallMax == nil {
+		c.StallMax = func() time.Duration { return StallMax }
 	}
 	if c.Ended == nil {
 		c.Ended = func() bool { return false }

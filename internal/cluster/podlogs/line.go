@@ -9,27 +9,31 @@ import (
 )
 
 const (
-	// readSize is the buffer size of a reader. There may be very many streams, and most of them are quiet.
-	readSize = 8 << 10
+	// quietSize is the buffer size of a reader that is quiet, as most are: there may be thousands. readSize is the size once so many
+	// bytes have come at a time.
+	quietSize, readSize = 512, 8 << 10
 	// maxLine is the length in bytes from which a line is delivered in pieces.
 	maxLine = 4 << 20
 )
 
 // lineReader cuts a stream into lines.
 type lineReader struct {
+	of   io.Reader
 	r    *bufio.Reader
 	long []byte // the part read so far of a line that is longer than the reader's buffer
 	cont bool   // the next line continues the last one
 }
 
-func newLineReader(r io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(r, readSize)} }
+func newLineReader(of io.Reader) *lineReader {
+	return &lineReader{of: of, r: bufio.NewReaderSize(of, quietSize)}
+}
 
 // next returns the next line without its line break. The bytes are valid until the next call. With an error it returns
 // the incomplete last line. cont reports whether the line continues the one before.
 func (l *lineReader) next() (line []byte, cont bool, err error) {
 	l.long, cont = l.long[:0], l.cont
 	for {
-		part, err := l.r.ReadSlice('\n')
+		part, err := l.slice()
 		if err == nil && len(l.long) == 0 {
 			l.cont = false
 			return part[:len(part)-1], cont, nil
@@ -46,6 +50,16 @@ func (l *lineReader) next() (line []byte, cont bool, err error) {
 			return l.long, cont, nil
 		}
 	}
+}
+
+// slice returns the next bytes as bufio.Reader.ReadSlice does. The buffer grows once it was full.
+func (l *lineReader) slice() ([]byte, error) {
+	part, err := l.r.ReadSlice('\n')
+	if rest := l.r.Buffered(); l.r.Size() == quietSize && len(part)+rest == quietSize {
+		unread, _ := l.r.Peek(rest) // never an error: so many are there
+		l.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(unread), l.of), readSize)
+	}
+	return part, err
 }
 
 // parseLine splits a line into its time, in nanoseconds since 1970, and its text.

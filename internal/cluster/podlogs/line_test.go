@@ -55,7 +55,8 @@ func FuzzParseLine(f *testing.F) {
 func TestLineReader(t *testing.T) {
 	long := strings.Repeat("x", 3*readSize)
 	huge := strings.Repeat("y", maxLine+10)
-	in := "a\n\n" + long + "\nb\n" + huge + "\nrest"
+	short := strings.Repeat("s", quietSize/3)
+	in := "a\n\n" + short + "\n" + short + "\n" + short + "\n" + long + "\nb\n" + huge + "\nrest"
 	for name, r := range map[string]io.Reader{
 		"whole": strings.NewReader(in), "halves": iotest.HalfReader(strings.NewReader(in)),
 	} {
@@ -73,7 +74,7 @@ func TestLineReader(t *testing.T) {
 			}
 			got = append(got, string(line))
 		}
-		if diff := cmp.Diff([]string{"a", "", long, "b", huge, "end:rest"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"a", "", short, short, short, long, "b", huge, "end:rest"}, got); diff != "" {
 			t.Errorf("%s: lines differ: %s", name, diff[:min(len(diff), 500)])
 		}
 	}

@@ -104,7 +104,7 @@ func (s *Stream) loop(ctx context.Context) error {
 			stall = s.cfg.Stall
 			pauses.Reset()
 		case r.stalled:
-			stall = min(2*stall, s.cfg.StallMax)
+			stall = min(2*stall, s.cfg.StallMax())
 		}
 		if r.stalled {
 			continue
@@ -320,7 +320,7 @@ func (s *Stream) open(ctx context.Context, previous, follow bool, stall time.Dur
 		cancel(errStalled)
 	})
 	body, err := s.src.Logs(ctx, Request{
-		Namespace: s.cfg.Namespace, Pod: s.cfg.Pod, Container: s.cfg.Container,
+		Cluster: s.cfg.Cluster, Namespace: s.cfg.Namespace, Pod: s.cfg.Pod, Container: s.cfg.Container,
 		Previous: previous, Follow: follow, Since: s.pos.since(s.cfg.Since),
 	})
 	c.timer.Stop()

@@ -160,18 +160,23 @@ func TestStalledConnectionIsReplaced(t *testing.T) {
 }
 
 func TestQuietContainerIsAskedLessAndLess(t *testing.T) {
-	bubble(t, func(t *testing.T, k *kubelet) {
-		k.write("one")
-		r := read(t, k, Config{})
-		time.Sleep(time.Hour)
-		if n := k.count(); n > 65 || n < 50 {
-			t.Errorf("%d requests in a quiet hour, want about one a minute", n)
-		}
-		k.write("two")
-		r.want(t, "one", "two")
-		r.finish(t)
-		r.want(t, "one", "two")
-	})
+	for _, tt := range []struct {
+		longest     func() time.Duration
+		least, most int
+	}{{nil, 50, 65}, {func() time.Duration { return 10 * StallMax }, 8, 12}} {
+		bubble(t, func(t *testing.T, k *kubelet) {
+			k.write("one")
+			r := read(t, k, Config{StallMax: tt.longest})
+			time.Sleep(time.Hour)
+			if n := k.count(); n > tt.most || n < tt.least {
+				t.Errorf("%d requests in a quiet hour, want %d to %d", n, tt.least, tt.most)
+			}
+			k.write("two")
+			r.want(t, "one", "two")
+			r.finish(t)
+			r.want(t, "one", "two")
+		})
+	}
 }
 
 func TestLastLineWithoutALineBreak(t *testing.T) {

@@ -108,7 +108,7 @@ func (a Address) mend(why string) string {
 	mend := "start buildkitd there, or choose another builder: --builder NAME"
 	switch {
 	case strings.HasPrefix(a.URL, inCluster+"://"):
-		mend = "look at its pod: kubectl describe pods -n " + strings.TrimPrefix(a.URL, inCluster+"://") + " -l app.kubernetes.io/name=hone-builder; or choose another builder: --builder NAME"
+		mend = "look at its pod: kubectl describe pods -n " + strings.TrimPrefix(a.URL, inCluster+"://") + " -l app.kubernetes.io/part-of=hone-builders; or choose another builder: --builder NAME"
 	case strings.Contains(why, "tls:") || strings.Contains(why, "x509:"):
 		mend = "check ca, cert, key and servername in the builder's address"
 	case a.secured():

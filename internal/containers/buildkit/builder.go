@@ -37,7 +37,10 @@ type Builder struct {
 	conn    *grpc.ClientConn
 	control control.ControlClient
 	refused atomic.Pointer[error] // the reason why the last connection could not be opened; nil if it was opened
-	ended   atomic.Int64          // the number of connections that have ended
+	// opens is set where a connection counts as open before the daemon has accepted it: the way into a pod takes its time on a busy node.
+	opens bool
+	heard atomic.Bool  // whether something came over the newest connection
+	ended atomic.Int64 // the number of connections that have ended
 }
 
 var _ docker.BuildKit = (*Builder)(nil)
@@ -75,19 +78,30 @@ func through(at Address, dial Dialer) (*Builder, error) {
 
 func (b *Builder) dial(ctx context.Context, _ string) (net.Conn, error) {
 	b.refused.Store(nil)
+	b.heard.Store(false)
 	conn, err := b.dialer(ctx, b.refuse)
 	b.refuse(err)
 	if err != nil {
 		return nil, err
 	}
-	return &counted{Conn: conn, ended: &b.ended}, nil
+	return &counted{Conn: conn, heard: &b.heard, ended: &b.ended}, nil
 }
 
-// counted is a connection whose end is counted, once.
+// counted is a connection whose end is counted, once. It notes that something has come.
 type counted struct {
 	net.Conn
 	once  sync.Once
+	heard *atomic.Bool
 	ended *atomic.Int64
+}
+
+// Read implements net.Conn.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.heard.Store(true)
+	}
+	return n, err
 }
 
 // Close implements net.Conn.
@@ -137,6 +151,9 @@ func (b *Builder) Ping(ctx context.Context) (docker.Info, error) {
 	limited, cancel := context.WithTimeout(ctx, docker.AnswerTimeout)
 	defer cancel()
 	workers, err := b.control.ListWorkers(limited, &control.ListWorkersRequest{})
+	if err != nil && b.opening(ctx, limited) {
+		return docker.Info{}, b.starting("it runs, and the connection to it is not open yet")
+	}
 	if err != nil {
 		return docker.Info{}, b.wrapIn(ctx, "ask the builder for its platforms", err)
 	}
@@ -164,9 +181,19 @@ func (b *Builder) started(ctx context.Context) error {
 	case err != nil:
 		return b.away(err)
 	case starting != "":
-		return docker.BuilderStarting(errors.New(starting), "the builder "+b.at.String()+" is starting", "if it waits for long, "+b.at.mend(""))
+		return b.starting(starting)
 	}
 	return nil
+}
+
+// opening reports whether the time for an answer is up, and the connection has not been open so long.
+func (b *Builder) opening(ctx, limited context.Context) bool {
+	return b.opens && ctx.Err() == nil && limited.Err() != nil && !b.heard.Load()
+}
+
+// starting returns the problem of a daemon that starts. why names the thing that it waits for.
+func (b *Builder) starting(why string) error {
+	return docker.BuilderStarting(errors.New(why), "the builder "+b.at.String()+" is starting", "if it waits for long, "+b.at.mend(""))
 }
 
 // away returns the problem of a daemon that cannot be used for a reason.

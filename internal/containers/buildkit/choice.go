@@ -116,7 +116,7 @@ func (c *Choice) open(is model.Builder) (*Builder, error) {
 		pod := c.pods.Builder(is.Pod)
 		b, err := through(Address{Name: is.At, URL: inCluster + "://" + pod.Namespace()}, pod.Dial)
 		if err == nil {
-			b.ready, b.how = pod.Ready, pod.String
+			b.ready, b.how, b.opens = pod.Ready, pod.String, true
 		}
 		return b, err
 	}

@@ -50,8 +50,8 @@ func buildThrough(ctx context.Context, req BuildRequest, kit BuildKit, config *u
 	if err != nil {
 		return "", err
 	}
-	if len(cached.stores) > 0 {
-		s.Allow(content.NewAttachable(cached.stores))
+	if stores := cached.and(req.Bases); len(stores) > 0 {
+		s.Allow(content.NewAttachable(stores))
 	}
 	buildCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

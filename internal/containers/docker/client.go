@@ -205,6 +205,8 @@ type BuildRequest struct {
 	ExtraHosts []string
 	// CacheFrom are the caches that the build may use, and CacheTo those that it writes.
 	CacheFrom, CacheTo []model.BuildCache
+	// Bases are images that the Dockerfile names, and that no registry has which the builder reaches. An engine has its own, and ignores them.
+	Bases []Base
 	// Platform is "os/arch"; empty for the engine's own.
 	Platform string
 	// Pull checks the registry for a newer base image. NoCache runs every step again.

@@ -85,6 +85,13 @@ func follow(ctx context.Context, c control.ControlClient, ref string, each func(
 // request is the build as a daemon gets it.
 func (s Solve) request(to *control.Exporter) (*control.SolveRequest, error) {
 	attrs := s.frontend()
+	for _, base := range s.Bases {
+		key, value, err := base.named()
+		if err != nil {
+			return nil, err
+		}
+		attrs[key] = value
+	}
 	if len(s.Imports) > 0 {
 		text, err := json.Marshal(s.Imports)
 		if err != nil {

@@ -191,7 +191,11 @@ func title(v view.View, updating int) string {
 	case n.Waiting+n.Updating > 0 || n.Well == 0:
 		how = "◌"
 	}
-	return text.Clean(how + " " + v.Header.Project + " – hone")
+	name := v.Header.Project
+	if v.Header.Box != "" {
+		name += " on " + v.Header.Box
+	}
+	return text.Clean(how + " " + name + " – hone")
 }
 
 func progress(v view.View, updating int) Progress {

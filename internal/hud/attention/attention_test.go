@@ -121,6 +121,10 @@ func TestTitleAndProgress(t *testing.T) {
 			}
 		})
 	}
+	far := view.Header{Project: "shop", Box: "dev@box", Counts: view.Counts{Well: 1}}
+	if got := new(Watch).Look(view.View{Header: far}, false, time.Time{}).Title; got != "✔ shop on dev@box – hone" {
+		t.Errorf("of another machine: %q", got)
+	}
 	if got := new(Watch).Look(view.View{}, false, time.Time{}).Title; got != "hone" {
 		t.Errorf("before the Tiltfile is known: %q", got)
 	}

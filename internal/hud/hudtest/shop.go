@@ -64,6 +64,11 @@ func shop(asks bool) *Scene {
 	s := New()
 	s.asks = asks
 	s.Open(shopTiltfile())
+	return s.shop()
+}
+
+// shop dispatches the story of the shop.
+func (s *Scene) shop() *Scene {
 	id := func(kind, name string) model.ObjectID {
 		return model.ObjectID{Kind: kind, Namespace: "default", Name: name}
 	}

@@ -67,6 +67,14 @@ func silent() *hudtest.Scene {
 	return s
 }
 
+// several is a session on two clusters, one of which does not answer.
+func several() *hudtest.Scene {
+	s := hudtest.Several()
+	at := 40*time.Minute + 58*time.Second
+	s.At(at, state.ClusterReported{On: hudtest.Eu, Cluster: model.Cluster{Context: hudtest.Eu, Namespace: "shop"}, Err: "dial tcp 10.8.0.1:6443: i/o timeout", Heard: hudtest.Start.Add(at - 3*time.Second)})
+	return s
+}
+
 func paused() *hudtest.Scene {
 	s := hudtest.Shop()
 	s.At(40*time.Minute+58*time.Second, state.SessionPaused{})
@@ -133,6 +141,8 @@ var drawings = []drawing{
 	{name: "main-failing-by-status", scene: hudtest.Trouble, keys: ">", play: func(d *driver) { d.after(messageTime + time.Second) }},
 	{name: "main-story", scene: hudtest.Story},
 	{name: "main-unknown", scene: silent},
+	{name: "main-clusters", scene: hudtest.Several},
+	{name: "main-clusters-away", scene: several},
 	{name: "main-paused", scene: paused},
 	{name: "main-drift", scene: hudtest.Drifted},
 	{name: "main-drift-restore", scene: hudtest.Drifted, keys: "/api<Enter>U"},
@@ -150,6 +160,10 @@ var drawings = []drawing{
 	{name: "main-message", keys: "<Tab>o"},
 	{name: "main-read-only", options: func(o *Options) { o.ReadOnly, o.Ask, o.Leave = true, nil, "shop" }},
 	{name: "main-attached", options: func(o *Options) { o.Leave = "shop" }},
+	{name: "main-far", play: func(d *driver) { d.box("dev@box") }, options: func(o *Options) { o.Leave = "shop" }},
+	{name: "main-far-long", scene: hudtest.Several, play: func(d *driver) { d.box("developer@build-17.eu-west.example.com:2222") }, options: func(o *Options) { o.Leave = "shop" }},
+	{name: "main-far-read-only", play: func(d *driver) { d.box("dev@box") }, options: func(o *Options) { o.ReadOnly, o.Ask, o.Leave = true, nil, "shop" }},
+	{name: "main-far-starting", scene: starting, play: func(d *driver) { d.box("box") }, options: func(o *Options) { o.Leave = "shop" }},
 	{name: "main-past", options: func(o *Options) { o.Past, o.Ask = true, nil }},
 	{name: "main-stopping", keys: "<Ctrl-C>"},
 	{name: "main-beside-others", options: func(o *Options) {
@@ -200,6 +214,7 @@ var drawings = []drawing{
 	{name: "card-gone", play: func(d *driver) { d.press("e"); d.cards(manyRows(5)); d.after(phase) }},
 	{name: "details-updates", keys: "jj<Enter>"},
 	{name: "details-updates-unfolded", scene: hudtest.Story, keys: "/worker<Enter><Enter>", play: func(d *driver) { d.press("jj<Enter>") }},
+	{name: "details-clusters", scene: several, keys: "/web<Enter><Enter>"},
 	{name: "details-pods", keys: "jj<Enter>2"},
 	{name: "details-events", scene: hudtest.Story, keys: "/worker<Enter><Enter>3"},
 	{name: "details-objects-drift", scene: hudtest.Drifted, keys: "/api<Enter><Enter>4"},
@@ -422,10 +437,18 @@ func statesThatExist(t *testing.T) []string {
 
 // notices replaces the notices of the view.
 func (d *driver) notices(notices ...view.Notice) {
+	d.amend(func(v *view.View) { v.Notices = notices })
+}
+
+// box makes the session one of another machine.
+func (d *driver) box(name string) { d.amend(func(v *view.View) { v.Header.Box = name }) }
+
+// amend changes all views from now on.
+func (d *driver) amend(change func(*view.View)) {
 	before := d.view
 	d.view = func(now time.Time) Frame {
 		f := before(now)
-		f.View.Notices = notices
+		change(&f.View)
 		return f
 	}
 	d.changed <- struct{}{}

@@ -128,24 +128,34 @@ func (r *root) drawHeader(c canvas, area rect) {
 	}
 }
 
-// drawTitle draws project and cluster on the left and the counters on the right.
+// leastBox is the number of columns that the machine of a session has at least in the header.
+const leastBox = 12
+
+// drawTitle draws project, machine and cluster on the left and the counters on the right.
 func (r *root) drawTitle(c canvas, x, y, width int) {
 	h := r.ui.frame.View.Header
-	left := view.Cell{{Text: " hone  ", Tone: view.Strong}, {Text: h.Project}}
-	if h.Target != "" {
-		left = append(left, view.Span{Text: " @ ", Tone: view.Dim}, view.Span{Text: h.Target})
-	}
-	if h.Project == "" {
-		left = append(left, view.Span{Text: "starting…", Tone: view.Dim})
-	}
-	named := left.Width()
-	left = append(left, r.company(width >= 100)...)
 	right := counters(h.Counts, width >= 100)
 	if h.Loop > 0 && width >= 100 {
 		right = append(right, view.Span{Text: "   loop " + view.Duration(h.Loop), Tone: view.Dim})
 	}
 	right = append(right, view.Span{Text: " "})
 	room := width - right.Width()
+	left, company := view.Cell{{Text: " hone  ", Tone: view.Strong}, {Text: h.Project}}, r.company(width >= 100)
+	if h.Project == "" {
+		left = append(left, view.Span{Text: "starting…", Tone: view.Dim})
+	}
+	if h.Box != "" {
+		left = append(left, view.Span{Text: " on ", Tone: view.Dim}, view.Span{Text: h.On(max(leastBox, room/3))})
+	}
+	if h.Target != "" {
+		left = append(left, view.Span{Text: " @ ", Tone: view.Dim})
+		left = append(left, h.Where(room-1-left.Width()-company.Width())...)
+	}
+	if h.Box != "" { // a longer name, which hides nothing of the company
+		left = left.Fit(room - 1 - company.Width())
+	}
+	named := left.Width()
+	left = append(left, company...)
 	c.spans(x, y, room-1, left.Fit(room-1))
 	if named = min(named, room-1) - 1; r.ui.options.Web != nil {
 		c.spot(x+1, y, named, "web")

@@ -104,7 +104,7 @@ func (u *ui) previousRun(name model.ManifestName, of run) {
 	}
 	u.say("asking the cluster for the previous run…")
 	u.job(func(ctx context.Context) func() {
-		lines, err := u.options.Previous(ctx, of.namespace, of.pod, of.named)
+		lines, err := u.options.Previous(ctx, model.ContainerRef{Resource: name, Namespace: of.namespace, Pod: of.pod, Name: of.named})
 		return func() {
 			switch {
 			case ctx.Err() != nil:

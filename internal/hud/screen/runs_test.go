@@ -10,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestPreviousRunIsThatOfTheSameContainer: not the run of another container or pod; a run that the session has not seen is read
@@ -17,9 +18,9 @@ import (
 func TestPreviousRunIsThatOfTheSameContainer(t *testing.T) {
 	var asked string
 	none := problem.New("container main of pod new has no previous run", "It has not been restarted")
-	answer := func(_ context.Context, namespace, pod, container string) ([]string, error) {
-		asked = namespace + "/" + pod + "/" + container
-		if pod == "new" {
+	answer := func(_ context.Context, of model.ContainerRef) ([]string, error) {
+		asked = of.Namespace + "/" + of.Pod + "/" + of.Name
+		if of.Pod == "new" {
 			return nil, none
 		}
 		return []string{"first line", "the last words"}, nil

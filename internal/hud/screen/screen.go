@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/settings"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/shell"
 	"github.com/hone-dev/hone/internal/loop/status"
@@ -74,6 +75,8 @@ type Options struct {
 	// About describes the terminal, without its host if that is another machine, and Settings are the user's choices for it.
 	About    terminal.Description
 	Settings settings.Settings
+	// Greeting is a message at the beginning; empty for none.
+	Greeting string
 	Logs     Logs
 	// Changed delivers a value when Frame would return something new. Frame is called on one goroutine at a time.
 	Changed <-chan struct{}
@@ -93,7 +96,7 @@ type Options struct {
 	Revision func(ctx context.Context, number int) ([]view.Line, error)
 	// Previous reads the newest lines of the run of a container before its present one; nil if it cannot. It is called away from
 	// the drawing.
-	Previous func(ctx context.Context, namespace, pod, container string) ([]string, error)
+	Previous func(ctx context.Context, of model.ContainerRef) ([]string, error)
 	// Snapshot writes a snapshot of the session to a file and returns its path; nil if it cannot. It is called away from the
 	// drawing.
 	Snapshot func(ctx context.Context) (path string, err error)
@@ -203,6 +206,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ui.jobs, ui.sync, ui.clipboard, ui.suspend = newJobs(ctx), own.Sync, term.SetClipboard, app.Suspend
 	ui.sends = sendsCopies(o.About)
+	if o.Greeting != "" {
+		ui.say(text.Clean(o.Greeting))
+	}
 	ui.abandon = func() { own.abandoned.Store(true) }
 	p.begin()
 

@@ -113,7 +113,7 @@ func (t *table) arrange() {
 	}
 	ranked := view.Rank(t.rows, t.query)
 	t.lines = t.lines[:0]
-	labelled := slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
+	labelled := slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Heading() != "" })
 	grouped := labelled && t.order == view.ByGroup && !ranked
 	groups := map[string]view.Group{}
 	for _, g := range view.Groups(t.rows) {
@@ -121,12 +121,12 @@ func (t *table) arrange() {
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
-		line := tableLine{row: r, group: r.Group}
+		line := tableLine{row: r, group: r.Heading()}
 		if grouped && !line.single() {
-			if above := t.last(); above.single() || !above.in(r.Group) {
-				t.lines = append(t.lines, tableLine{group: r.Group, counts: groups[r.Group]})
+			if above := t.last(); above.single() || !above.in(r.Heading()) {
+				t.lines = append(t.lines, tableLine{group: r.Heading(), counts: groups[r.Heading()]})
 			}
-			if t.hides(r.Group) {
+			if t.hides(r.Heading()) {
 				continue
 			}
 		}
@@ -201,7 +201,7 @@ func (t *table) current() *tableLine {
 func (t *table) members(group string) []model.ManifestName {
 	names := []model.ManifestName{}
 	for _, r := range t.all {
-		if r.Group == group && r.Name != model.TiltfileName {
+		if r.Heading() == group && r.Name != model.TiltfileName {
 			names = append(names, r.Name)
 		}
 	}
@@ -277,7 +277,7 @@ func (t *table) show(name model.ManifestName) {
 		if r.Name != name {
 			continue
 		}
-		t.folded[r.Group] = false
+		t.folded[r.Heading()] = false
 		if t.query != "" && !r.Matches(t.query) {
 			t.query = ""
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -13,10 +14,17 @@ import (
 
 // noticed records the notices that were already printed. Like the reading position, it outlives a restart.
 type noticed struct {
-	watch   string
-	cluster string
-	crashes map[string]int
-	urls    map[string]string // by UID of the Service
+	watch string
+	// clusters names the clusters of a session that works on several, and starting is why a cluster is waited for, by its context as in
+	// model.K8sTarget.
+	clusters string
+	starting map[string]string
+	crashes  map[string]int
+	urls     map[string]string // by UID of the Service
+}
+
+func newNoticed() noticed {
+	return noticed{starting: map[string]string{}, crashes: map[string]int{}, urls: map[string]string{}}
 }
 
 // notice is a line that is not in the log: it is derived from the tables.
@@ -26,8 +34,8 @@ type notice struct {
 	text     string
 }
 
-// news returns the new notices: limits of file watching, a starting cluster, components of hone that failed and are being
-// restarted, addresses of Services.
+// news returns the new notices: limits of file watching, the clusters if there are several, those that are starting, components of hone that
+// failed and are being restarted, addresses of Services.
 func (n *noticed) news(v store.View) []notice {
 	var out []notice
 	if w := state.Watches.In(v).Value(state.Only).Problem; w != n.watch {
@@ -36,10 +44,7 @@ func (n *noticed) news(v store.View) []notice {
 			out = append(out, notice{level: logstore.LevelWarn, text: w})
 		}
 	}
-	if c := state.TheCluster(v); c.Starting && c.Err != n.cluster {
-		n.cluster = c.Err
-		out = append(out, notice{level: logstore.LevelWarn, text: "Waiting for the cluster: " + c.Err})
-	}
+	out = append(out, n.clusterNews(v)...)
 	for e := range state.Subscribers.In(v).Refs() {
 		if e.Value.Crashes > n.crashes[e.ID] && e.Value.Err != "" {
 			n.crashes[e.ID] = e.Value.Crashes
@@ -50,6 +55,35 @@ func (n *noticed) news(v store.View) []notice {
 		if url := e.Value.URL; url != "" && n.urls[e.ID] != url {
 			n.urls[e.ID] = url
 			out = append(out, notice{e.Value.Resource, logstore.LevelInfo, fmt.Sprintf("Service %s is at %s", e.Value.Name, url)})
+		}
+	}
+	return out
+}
+
+// clusterNews names the clusters of a session that works on several, once, and those that are starting.
+func (n *noticed) clusterNews(v store.View) (out []notice) {
+	var places []string
+	for _, c := range state.SeveralClusters(v) {
+		place := c.Title
+		if namespace := state.NamespaceOn(v, c.On, c.Namespace); namespace != "" {
+			place += "/" + namespace
+		}
+		places = append(places, place)
+	}
+	if all := words.All(places); all != n.clusters {
+		n.clusters = all
+		if all != "" {
+			out = append(out, notice{level: logstore.LevelInfo, text: "This session works on the clusters " + all})
+		}
+	}
+	for _, on := range append([]string{""}, state.DeclaredClusters(v)...) {
+		c, what := state.ClusterOn(v, on), "the cluster"
+		if on != "" {
+			what = "cluster " + state.ClusterTitle(v, on)
+		}
+		if c.Starting && c.Err != n.starting[on] {
+			n.starting[on] = c.Err
+			out = append(out, notice{level: logstore.LevelWarn, text: "Waiting for " + what + ": " + c.Err})
 		}
 	}
 	return out

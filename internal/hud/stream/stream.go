@@ -71,7 +71,7 @@ func New(o Options) *Subscriber {
 		options: o,
 		cursor:  o.cursor(),
 		printer: printer{source: o.Source, minLevel: o.minLevel(), color: o.colored(), progress: map[progressKey]progress{}},
-		noticed: noticed{crashes: map[string]int{}, urls: map[string]string{}},
+		noticed: newNoticed(),
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "Stream",
 		Doc:       "Prints log lines as they arrive, and problems of the session that are not logged.",
-		Inputs:    store.Reads(state.Sessions, state.Clusters, state.Services, state.Watches, state.Subscribers),
+		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Clusters, state.Services, state.Watches, state.Subscribers),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 	}

@@ -64,6 +64,7 @@ func (b *builder) header(loop time.Duration) Header {
 			h.Target += "/" + c.Namespace
 		}
 	}
+	h.Clusters = b.clusters()
 	return h
 }
 

@@ -213,6 +213,9 @@ func (b *builder) head(r Row, m model.Manifest) []Line {
 	p := page{now: b.now}
 	p.field("update", r.Update)
 	p.field("runtime", r.Runtime)
+	if r.Cluster != "" {
+		p.field("cluster", b.clusterCell(m))
+	}
 	p.field("trigger", plain(m.TriggerMode.String()))
 	for i, e := range r.Endpoints {
 		name := "address"

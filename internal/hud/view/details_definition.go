@@ -35,7 +35,7 @@ func (b *builder) definitionTab(m model.Manifest) Tab {
 		}
 	}
 	t := Tab{Kind: TabDefinition, Title: "definition", Lines: p.lines, Empty: "no call of the Tiltfile declares it"}
-	if m.Name == model.UncategorizedName {
+	if m.Name.Uncategorized() {
 		t.Empty = "it holds the objects that belong to no workload"
 	}
 	return t

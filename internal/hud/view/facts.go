@@ -25,6 +25,6 @@ func Facts(v store.View, name model.ManifestName) []Fact {
 	if len(row.Endpoints) > 0 {
 		url = row.Endpoints[0].URL
 	}
-	return []Fact{{"RESOURCE", string(name)}, {"TILTFILE", b.tiltfile.Path}, {"CONTEXT", state.TheCluster(v).Context}, {"NAMESPACE", pod.Namespace},
+	return []Fact{{"RESOURCE", string(name)}, {"TILTFILE", b.tiltfile.Path}, {"CONTEXT", state.ClusterOf(v, state.Resources.In(v).Value(string(name)).Manifest).Context}, {"NAMESPACE", pod.Namespace},
 		{"POD", pod.Name}, {"CONTAINER", container}, {"URL", url}}
 }

@@ -14,7 +14,7 @@ type Order uint8
 
 // The orders. Rows that an order does not distinguish stay as Build returns them.
 const (
-	ByGroup     Order = iota // (Tiltfile), then group after group, those without a group last
+	ByGroup     Order = iota // (Tiltfile), then group after group, by cluster and label, those without one last
 	AlertsFirst              // failing, unknown, waiting, updating, with warnings, well, idle
 	ByName                   // (Tiltfile), then by name
 	ByChange                 // the newest update first, those without one last
@@ -40,17 +40,25 @@ func (o Order) String() string {
 
 // Arrange returns the rows of a view in an order. It does not change rows.
 func Arrange(rows []Row, o Order) []Row {
-	out := slices.Clone(rows)
-	slices.SortStableFunc(out, map[Order]func(a, b Row) int{
-		ByGroup:     func(a, b Row) int { return cmp.Or(tiltfileFirst(a, b), compareGroups(a.Group, b.Group)) },
-		AlertsFirst: func(a, b Row) int { return cmp.Compare(urgency(a), urgency(b)) },
-		ByName:      func(a, b Row) int { return cmp.Or(tiltfileFirst(a, b), Compare(string(a.Name), string(b.Name))) },
-		ByChange:    func(a, b Row) int { return b.Changed.Compare(a.Changed) },
-	}[o])
+	compare := map[Order]func(a, b *Row) int{
+		ByGroup:     func(a, b *Row) int { return cmp.Or(tiltfileFirst(a, b), compareHeadings(a, b)) },
+		AlertsFirst: func(a, b *Row) int { return cmp.Compare(urgency(a), urgency(b)) },
+		ByName:      func(a, b *Row) int { return cmp.Or(tiltfileFirst(a, b), Compare(string(a.Name), string(b.Name))) },
+		ByChange:    func(a, b *Row) int { return b.Changed.Compare(a.Changed) },
+	}[o]
+	order := make([]*Row, len(rows)) // a row is large, and sorting moves it often
+	for i := range rows {
+		order[i] = &rows[i]
+	}
+	slices.SortStableFunc(order, compare)
+	out := make([]Row, len(rows))
+	for i, r := range order {
+		out[i] = *r
+	}
 	return out
 }
 
-func tiltfileFirst(a, b Row) int {
+func tiltfileFirst(a, b *Row) int {
 	return cmp.Compare(truth(b.Name == model.TiltfileName), truth(a.Name == model.TiltfileName))
 }
 
@@ -62,7 +70,7 @@ func truth(b bool) int {
 }
 
 // urgency is the rank of a row in the order AlertsFirst.
-func urgency(r Row) int {
+func urgency(r *Row) int {
 	if r.Err() != "" {
 		return 0
 	}
@@ -109,7 +117,7 @@ func digits(s string) int {
 
 // Group sums up the rows of a group, for its heading.
 type Group struct {
-	// Name is the label; empty for the rows without one.
+	// Name is the Row.Heading of its rows.
 	Name string
 	// Members is the number of rows. Failing are those with an error, whatever their status; a row counts once in the other
 	// numbers.
@@ -136,21 +144,23 @@ func Sum(rows []Row) (g Group) {
 
 // Groups returns the groups of rows in the order of the table by group, without (Tiltfile), which belongs to none.
 func Groups(rows []Row) []Group {
-	at := map[string]int{}
-	var out []Group
+	at, firsts := map[string]*Group{}, []Row{}
 	for _, r := range rows {
 		if r.Name == model.TiltfileName {
 			continue
 		}
-		i, known := at[r.Group]
-		if !known {
-			i = len(out)
-			at[r.Group] = i
-			out = append(out, Group{Name: r.Group})
+		name := r.Heading()
+		if at[name] == nil {
+			at[name] = &Group{Name: name}
+			firsts = append(firsts, r)
 		}
-		out[i].add(r)
+		at[name].add(r)
 	}
-	slices.SortFunc(out, func(a, b Group) int { return compareGroups(a.Name, b.Name) })
+	slices.SortFunc(firsts, func(a, b Row) int { return compareHeadings(&a, &b) })
+	var out []Group
+	for _, r := range firsts {
+		out = append(out, *at[r.Heading()])
+	}
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/words"
@@ -57,9 +58,10 @@ func PlanLines(p api.Plan) []Line {
 		line := out.add(4, imageCell(im)...)
 		line.Target.Resource = model.ManifestName(im.Resources[0])
 	}
-	for _, s := range p.Steps {
-		if s.Action == api.ActionUnchanged {
-			continue
+	steps, several := byCluster(p.Steps)
+	for i, s := range steps {
+		if several && (i == 0 || steps[i-1].Cluster != s.Cluster) {
+			out.title("cluster " + cmp.Or(s.Cluster, p.Context, "of the session"))
 		}
 		head := Span{string(s.Action), Plain}
 		for _, a := range planSigns {
@@ -79,6 +81,15 @@ func PlanLines(p api.Plan) []Line {
 		}
 	}
 	return out.lines
+}
+
+// byCluster returns the steps that change something, cluster after cluster, the session's own first. several is set if the plan has steps in
+// a declared cluster.
+func byCluster(all []api.PlanStep) (steps []api.PlanStep, several bool) {
+	several = slices.ContainsFunc(all, func(s api.PlanStep) bool { return s.Cluster != "" })
+	steps = slices.DeleteFunc(slices.Clone(all), func(s api.PlanStep) bool { return s.Action == api.ActionUnchanged })
+	slices.SortStableFunc(steps, func(a, b api.PlanStep) int { return Compare(a.Cluster, b.Cluster) })
+	return steps, several
 }
 
 // imageCell says where an image of a plan comes from, and why.

@@ -41,3 +41,31 @@ func TestPlanImages(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestPlanOfSeveralClusters checks that steps stand under their cluster once there are several.
+func TestPlanOfSeveralClusters(t *testing.T) {
+	step := func(name, cluster string, action api.PlanAction) api.PlanStep {
+		return api.PlanStep{Object: api.PlanObject{Kind: "Service", Name: name}, Cluster: cluster, Resource: name, Action: action}
+	}
+	shown := func(steps ...api.PlanStep) (out []string) {
+		for _, l := range PlanLines(api.Plan{Context: "kind-dev", Steps: steps}) {
+			out = append(out, strings.TrimSpace(l.Cell.String()))
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name string
+		got  []string
+		want []string
+	}{
+		{"one", shown(step("a", "", api.ActionCreate), step("b", "", api.ActionCreate)), []string{"+ create  service/a  a", "+ create  service/b  b"}},
+		{"two", shown(step("a", "eu", api.ActionCreate), step("b", "", api.ActionCreate), step("c", "eu", api.ActionCreate)),
+			[]string{"cluster kind-dev", "+ create  service/b  b", "", "cluster eu", "+ create  service/a  a", "+ create  service/c  c"}},
+		{"nothing in the own", shown(step("a", "eu", api.ActionCreate), step("b", "", api.ActionUnchanged)), []string{"cluster eu", "+ create  service/a  a"}},
+		{"nothing at all", shown(step("a", "eu", api.ActionUnchanged)), nil},
+	} {
+		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (r Row) Matches(query string) bool {
 func Rank(rows []Row, query string) bool {
 	var wanted []string
 	for _, word := range strings.Fields(strings.ToLower(query)) {
-		if !strings.HasPrefix(word, "!") && !strings.HasPrefix(word, "label:") && !strings.HasPrefix(word, "is:") {
+		if !strings.HasPrefix(word, "!") && !keyed(word) {
 			wanted = append(wanted, word)
 		}
 	}
@@ -49,10 +49,18 @@ func Rank(rows []Row, query string) bool {
 	return true
 }
 
+// keyed reports whether a word asks for something else than a name.
+func keyed(word string) bool {
+	return slices.ContainsFunc([]string{"label:", "cluster:", "is:"}, func(key string) bool { return strings.HasPrefix(word, key) })
+}
+
 // matchesWord uses fuzzy matching only for words that include: a word that excludes must be literally part of the name.
 func (r Row) matchesWord(word string, exclude bool) bool {
 	if label, ok := strings.CutPrefix(word, "label:"); ok {
 		return strings.Contains(strings.ToLower(r.Group), label)
+	}
+	if cluster, ok := strings.CutPrefix(word, "cluster:"); ok {
+		return strings.Contains(strings.ToLower(r.Cluster), cluster)
 	}
 	if is, ok := strings.CutPrefix(word, "is:"); ok {
 		if is == "test" {

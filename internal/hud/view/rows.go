@@ -2,6 +2,7 @@ package view
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
@@ -18,10 +19,8 @@ func (b *builder) rows() []Row {
 // resourceRows returns the rows of the session's resources, in the order of the Tiltfile, and of the disabled ones after them.
 func (b *builder) resourceRows() []Row {
 	var rows []Row
-	for _, list := range [][]status.Resource{status.All(b.v), status.Disabled(b.v)} {
-		for i := range list {
-			rows = append(rows, b.resourceRow(&list[i]))
-		}
+	for _, s := range slices.Concat(status.All(b.v), status.Disabled(b.v)) {
+		rows = append(rows, b.resourceRow(s))
 	}
 	return rows
 }
@@ -35,15 +34,15 @@ func (b *builder) of(name model.ManifestName) (s *status.Resource, ok bool) {
 	if e == nil {
 		return nil, false
 	}
-	r := status.Of(b.v, state.UpdatingOf(b.v, e))
-	b.known[name] = &r
-	return &r, true
+	s = status.Of(b.v, state.UpdatingOf(b.v, e))
+	b.known[name] = s
+	return s, true
 }
 
 func (b *builder) resourceRow(s *status.Resource) Row {
 	m := s.Manifest
 	b.known[m.Name] = s
-	r := Row{Name: m.Name, Group: group(*m), Status: s.State, Ports: s.Ports, Endpoints: s.Endpoints, UpdateErr: s.UpdateErr, RuntimeErr: s.RuntimeErr, PortErr: s.PortErr,
+	r := Row{Name: m.Name, Group: group(*m), Cluster: b.clusterOf(*m), Status: s.State, Ports: s.Ports, Endpoints: s.Endpoints, UpdateErr: s.UpdateErr, RuntimeErr: s.RuntimeErr, PortErr: s.PortErr,
 		Pod: s.Pods.Name, Pods: s.Pods.Count, Restarts: s.Pods.Restarts, Behind: len(s.Behind), Drift: driftBadge(s.Drift), Test: m.IsTest()}
 	if last, ok := s.Updates.Last(); ok {
 		r.Changed = last.FinishedAt

@@ -42,7 +42,11 @@ type Header struct {
 	// Project is the name of the folder of the Tiltfile; Target is "context/namespace", empty before it is known.
 	Project string
 	Target  string
-	Counts  Counts
+	// Box is the machine of a session that was reached by ssh, as its address names it; empty for a session nearby.
+	Box string
+	// Clusters are the clusters of a session that works on several, its own first; empty for any other session.
+	Clusters []Cluster
+	Counts   Counts
 	// Loop is the duration of the store's last batch; zero if unknown.
 	Loop time.Duration
 	// Ending is set once the session has ended.
@@ -56,8 +60,10 @@ type Counts struct{ Well, Updating, Waiting, Failed, Unknown, Idle int }
 type Row struct {
 	Name model.ManifestName
 	// Group is the label under which the row is shown: the first label of the resource, or empty for none.
-	Group  string
-	Status Status
+	Group string
+	// Cluster is the name of its cluster, in a session that works on several; empty for a row that belongs to none.
+	Cluster string
+	Status  Status
 	// Update shows the running update, else why the resource waits, else the result of the last update. Runtime shows the
 	// status of the runtime, and RuntimeShort the same in one word.
 	Update, Runtime, RuntimeShort Cell

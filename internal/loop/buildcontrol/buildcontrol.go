@@ -140,7 +140,6 @@ type decision struct {
 	view     store.View
 	session  state.Session
 	tiltfile state.Tiltfile
-	cluster  state.Cluster
 	pods     state.Groups[state.Pod]
 	// resources are the resources that want an update or have one running, in the order of the Tiltfile: usually few of all.
 	resources []*resource
@@ -154,7 +153,7 @@ type decision struct {
 }
 
 func newDecision(v store.View) *decision {
-	return &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
+	return &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v),
 		pods: state.PodsByResource.In(v), byName: map[model.ManifestName]*resource{},
 		judgments: map[model.ManifestName]judged{}, outdated: map[model.ManifestName]bool{}}
 }
@@ -442,7 +441,7 @@ func rank(r *resource) int {
 	switch {
 	case r.reason.Has(state.ReasonInitial) && r.manifest.IsLocal():
 		return rankLocal
-	case r.reason.Has(state.ReasonInitial) && r.name == model.UncategorizedName:
+	case r.reason.Has(state.ReasonInitial) && r.name.Uncategorized():
 		return rankUncategorized
 	case r.reason.Has(state.ReasonInitial) && len(r.manifest.Images) == 0:
 		return rankDeployOnly

@@ -47,7 +47,7 @@ func (d *decision) holdPartly(r *resource) (Hold, bool) {
 
 func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 	evaluating := d.tiltfile.Due(d.session) || d.tiltfile.Running()
-	if d.tiltfile.Good && !evaluating && !d.tiltfile.Unsaid(d.cluster) {
+	if d.tiltfile.Good && !evaluating && !d.tiltfile.Unsaid(d.view) {
 		return Hold{}, false
 	}
 	return Hold{Reason: HoldTiltfile, On: []model.ManifestName{model.TiltfileName}}, true
@@ -117,12 +117,19 @@ func (d *decision) holdLocal(r *resource) (Hold, bool) {
 }
 
 func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
-	u, ok := d.named(model.UncategorizedName)
+	if !r.manifest.IsK8s() {
+		return Hold{}, false
+	}
+	uncategorized := model.UncategorizedName
+	if on := r.manifest.Cluster(); on != "" {
+		uncategorized = model.UncategorizedIn(state.ClusterTitle(d.view, on))
+	}
+	u, ok := d.named(uncategorized)
 	if !ok || u.leaving {
 		return Hold{}, false
 	}
 	applied := !u.running && !u.update.AttemptedAt.IsZero()
-	if applied || !r.manifest.IsK8s() || r.name == u.name {
+	if applied || r.name == u.name {
 		return Hold{}, false
 	}
 	return Hold{Reason: HoldUncategorized, On: []model.ManifestName{u.name}}, true
@@ -190,7 +197,11 @@ func NewlyReady(v store.View) []model.ManifestName {
 }
 
 func (d *decision) holdCluster(r *resource) (Hold, bool) {
-	return Hold{Reason: HoldCluster}, r.manifest.IsK8s() && !d.cluster.Connected
+	h := Hold{Reason: HoldCluster}
+	if on := r.manifest.Cluster(); on != "" {
+		h.Detail = "cluster " + state.ClusterTitle(d.view, on)
+	}
+	return h, r.manifest.IsK8s() && !state.ClusterOf(d.view, *r.manifest).Connected
 }
 
 // holdEngine waits for the container engine if it builds an image or runs the service.

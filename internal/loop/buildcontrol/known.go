@@ -13,7 +13,7 @@ import (
 func Away(v store.View, m model.Manifest) (since time.Time, away bool) {
 	switch {
 	case m.IsK8s():
-		return lost(state.TheCluster(v).Contact)
+		return lost(state.ClusterOf(v, m).Contact)
 	case m.IsCompose():
 		return lost(state.TheEngine(v).Contact)
 	}

@@ -2,6 +2,7 @@ package buildcontrol
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -42,6 +43,14 @@ type Hold struct {
 	Built  bool
 }
 
+// Equal reports whether two holds say the same.
+func (h Hold) Equal(o Hold) bool {
+	if h.Reason != o.Reason || h.Detail != o.Detail {
+		return false
+	}
+	return h.Built == o.Built && slices.Equal(h.On, o.On)
+}
+
 // reasons has a row for each HoldReason. ON in its words stands for the resources that are waited for.
 var reasons = map[HoldReason]struct {
 	words string
@@ -53,11 +62,11 @@ var reasons = map[HoldReason]struct {
 	HoldTiltfile:      {words: "waits for the Tiltfile"},
 	HoldLocal:         {words: "waits for ON to finish: local commands run one at a time"},
 	HoldUnparallel:    {words: "waits for ON to finish: local commands run one at a time"},
-	HoldUncategorized: {words: "waits for uncategorized to be applied"},
+	HoldUncategorized: {words: "waits for ON to be applied"},
 	HoldComponent:     {words: "waits for ON, which builds the same image"},
 	HoldDep:           {words: "waits for ON to be ready"},
 	HoldNewest:        {words: "waits for ON to run the newest files"},
-	HoldCluster:       {words: "waits for the cluster to answer"},
+	HoldCluster:       {words: "waits for ON to answer", other: "the cluster"},
 	HoldEngine:        {words: "waits for ON to answer", other: "the container engine"},
 	HoldDeploy:        {words: "waits for ON", other: "its containers to start"},
 	HoldBehind:        {words: "waits for its containers to take the last change"},

@@ -123,6 +123,9 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 
 // splitTries separates the pods of Jobs, which their Jobs account for, from all others.
 func splitTries(pods []state.Pod, objects []model.ObjectStatus) (others, tries []state.Pod) {
+	if !slices.ContainsFunc(objects, isJob) {
+		return pods, nil
+	}
 	for _, p := range pods {
 		if p.Owner != "" && slices.ContainsFunc(objects, func(o model.ObjectStatus) bool { return isJob(o) && o.UID == p.Owner }) {
 			tries = append(tries, p)

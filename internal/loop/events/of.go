@@ -54,6 +54,8 @@ func running(out *api.Event, what any) {
 	case state.PodEvent:
 		out.Pod = &api.PodEvent{Namespace: what.Namespace, Name: what.Name, Status: what.Status, Why: what.Why, Ready: what.Ready,
 			Restarts: what.Restarts, Current: what.Current}
+	case state.ImagePulled:
+		out.Pull = &api.PullEvent{Pod: what.Pod, Image: what.Image, TookMs: Ms(what.Took)}
 	case state.Synclet:
 		out.Program = &api.ProgramEvent{Namespace: what.Namespace, Pod: what.Pod, Container: what.Container, Starts: what.Starts}
 		if !what.Running {

@@ -76,6 +76,9 @@ var scenarios = []scenario{
 		s.Then(change, state.TiltfileStarted{At: s.Now}, good, state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}},
 			state.TiltfileStarted{At: s.Now.Add(time.Hour)}, state.TiltfileLoaded{Err: "Tiltfile:3: colour\n  is no argument", At: s.Now.Add(2 * time.Hour)})
 	}},
+	{"a node pulls an image", func(s *statetest.State) {
+		s.Then(state.ImagePulled{Resource: "web", Pod: "web-1", Image: "registry/web:1", Took: 1234 * time.Millisecond})
+	}},
 	{"a resource is updated for the first time", func(s *statetest.State) {
 		s.Then(statetest.Loaded(statetest.K8s("web", statetest.Image("web")))).Deployed("web").
 			Then(statetest.Healthy("web"), state.ResourcesReady{Names: []model.ManifestName{"web"}}, state.ResourcesReady{Names: []model.ManifestName{"web"}})

@@ -50,6 +50,8 @@ func Words(e api.Event) string {
 		return updateWords(e)
 	case e.Container != nil:
 		return "caught up: " + containerWords(*e.Container)
+	case e.Pull != nil:
+		return fmt.Sprintf("%s was pulled for pod %s in %s", e.Pull.Image, e.Pull.Pod, Took(e.Pull.TookMs))
 	case e.Ready != nil:
 		return "ready for the first time, after " + Took(e.Ready.AfterMs)
 	case e.Gap != nil:

@@ -57,7 +57,7 @@ func restartable(v store.View, m model.Manifest, pods bool) error {
 	if m.IsCompose() && !state.TheEngine(v).Connected {
 		return &Refusal{Impossible, problem.New("the container engine does not answer", "try again when it does: hone doctor checks it")}
 	}
-	if m.IsK8s() && !state.TheCluster(v).Connected {
+	if m.IsK8s() && !state.ClusterOf(v, m).Connected {
 		return &Refusal{Impossible, problem.New("the cluster does not answer", "try again when it does: hone doctor checks it")}
 	}
 	all := state.PodsOf(v, m.Name)

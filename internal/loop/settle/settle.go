@@ -68,7 +68,7 @@ func Judge(v store.View, q Question, now time.Time) Answer {
 	j.answer.Report = api.SettleReport{Result: api.SettleIdle, Resources: []api.SettledResource{}}
 	j.tiltfile()
 	for _, r := range j.chosen() {
-		is := j.resource(&r)
+		is := j.resource(r)
 		rep := &j.answer.Report
 		rep.Resources = append(rep.Resources, is)
 		rep.Result = worse(rep.Result, is.Result)
@@ -128,13 +128,13 @@ func (j *judge) tiltfile() {
 }
 
 // chosen returns the states of the resources to judge, in the order of the Tiltfile.
-func (j *judge) chosen() []status.Resource {
+func (j *judge) chosen() []*status.Resource {
 	all := status.All(j.view)
 	if j.question.Names == nil {
 		return all
 	}
-	all = append(all, status.Disabled(j.view)...)
-	return slices.DeleteFunc(all, func(r status.Resource) bool { return !slices.Contains(j.question.Names, r.Manifest.Name) })
+	all = slices.Concat(all, status.Disabled(j.view))
+	return slices.DeleteFunc(all, func(r *status.Resource) bool { return !slices.Contains(j.question.Names, r.Manifest.Name) })
 }
 
 // resource judges one resource.
@@ -229,7 +229,7 @@ func (j *judge) stuck(r *status.Resource, seen map[model.ManifestName]bool) (tex
 				continue
 			}
 			on := status.Of(j.view, state.UpdatingOf(j.view, e))
-			if why, ok := j.stuck(&on, seen); ok {
+			if why, ok := j.stuck(on, seen); ok {
 				return fmt.Sprintf("%s, but %s %s", r.Hold, name, why), true
 			}
 		}

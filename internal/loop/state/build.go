@@ -263,6 +263,8 @@ type BuildCompleted struct {
 	// ClusterErr is set when the update was aborted because the cluster did not answer, EngineErr when the container engine
 	// did not.
 	ClusterErr, EngineErr string
+	// Cluster is the context of the cluster of its resource, as in model.K8sTarget.
+	Cluster string
 	// Passing is set when Err has an external cause that may soon be gone: the update is retried automatically.
 	Passing bool
 }

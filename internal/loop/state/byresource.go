@@ -1,6 +1,8 @@
 package state
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -25,26 +27,88 @@ var (
 	SyncletsByResource = byResource(Synclets, func(s *Synclet) model.ManifestName { return s.Resource }, nil)
 )
 
-func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName, compare func(a, b *T) int) *store.Derived[Groups[T]] {
-	return store.Derive(Schema, t.Name()+" by resource", func(v store.View) Groups[T] {
-		out := Groups[T]{}
-		for e := range t.In(v).Refs() {
-			name := of(&e.Value)
-			if out[name] == nil {
-				out[name] = &Group[T]{}
-			}
-			out[name].entries = append(out[name].entries, e)
+// ByResource is the groups of a table. A change of an entry makes only the group of its resource again: with thousands of pods, one of
+// them changes all the time.
+type ByResource[T any] struct {
+	*store.Derived[grouped[T]]
+}
+
+// grouped is the groups of the entries in a list.
+type grouped[T any] struct {
+	list   store.List[T]
+	groups Groups[T]
+}
+
+// In returns the groups in v, which must not be changed.
+func (b ByResource[T]) In(v store.View) Groups[T] { return b.Derived.In(v).groups }
+
+func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName, compare func(a, b *T) int) ByResource[T] {
+	if compare == nil {
+		compare = func(*T, *T) int { return 0 }
+	}
+	inOrder := func(a, b *store.Entry[T]) int { return cmp.Or(compare(&a.Value, &b.Value), cmp.Compare(a.ID, b.ID)) }
+	return ByResource[T]{store.DeriveFrom(Schema, t.Name()+" by resource", func(v store.View, before *grouped[T]) grouped[T] {
+		if before == nil {
+			before = &grouped[T]{}
 		}
-		for _, g := range out {
-			if compare != nil {
-				slices.SortFunc(g.entries, func(a, b *store.Entry[T]) int { return compare(&a.Value, &b.Value) })
-			}
-			for _, e := range g.entries {
-				g.values = append(g.values, e.Value)
+		list, change := t.In(v).List(), changes[T]{of: of, entries: map[model.ManifestName][]*store.Entry[T]{}}
+		for was, is := range list.Changes(before.list) {
+			change.drop(was, before.groups)
+			change.add(is, before.groups)
+		}
+		if len(change.entries) == 0 {
+			return grouped[T]{list, before.groups}
+		}
+		groups := maps.Clone(before.groups)
+		if groups == nil {
+			groups = Groups[T]{}
+		}
+		for name, entries := range change.entries {
+			slices.SortFunc(entries, inOrder)
+			groups[name] = newGroup(entries)
+			if len(entries) == 0 {
+				delete(groups, name)
 			}
 		}
-		return out
-	}, t)
+		return grouped[T]{list, groups}
+	}, t)}
+}
+
+// changes are the new entries of the groups that change.
+type changes[T any] struct {
+	of      func(*T) model.ManifestName
+	entries map[model.ManifestName][]*store.Entry[T]
+}
+
+// open returns the name of an entry's group, whose entries are then in changes.
+func (c changes[T]) open(e *store.Entry[T], before Groups[T]) model.ManifestName {
+	name := c.of(&e.Value)
+	if _, known := c.entries[name]; !known {
+		c.entries[name] = slices.Clone(before[name].Entries())
+	}
+	return name
+}
+
+func (c changes[T]) drop(e *store.Entry[T], before Groups[T]) {
+	if e != nil {
+		name := c.open(e, before)
+		c.entries[name] = slices.DeleteFunc(c.entries[name], func(o *store.Entry[T]) bool { return o == e })
+	}
+}
+
+func (c changes[T]) add(e *store.Entry[T], before Groups[T]) {
+	if e != nil {
+		name := c.open(e, before)
+		c.entries[name] = append(c.entries[name], e)
+	}
+}
+
+func newGroup[T any](entries []*store.Entry[T]) *Group[T] {
+	g := &Group[T]{entries: entries, values: make([]T, len(entries))}
+	for i, e := range entries {
+		g.values[i] = e.Value
+	}
+	return g
 }
 
 // Entries returns the table's own entries.

@@ -67,11 +67,11 @@ func init() {
 // TheEngine returns the container engine in v.
 func TheEngine(v store.View) Engine { return Engines.In(v).Value(Only) }
 
-// ArchOf returns the architecture that the containers of a manifest run on: the cluster's, or for a service of Compose the
+// ArchOf returns the architecture that the containers of a manifest run on: its cluster's, or for a service of Compose the
 // engine's. It is empty if that is unknown.
 func ArchOf(v store.View, m model.Manifest) string {
 	if !m.IsCompose() {
-		return TheCluster(v).Cluster.Arch
+		return ClusterOf(v, m).Cluster.Arch
 	}
 	_, arch, _ := strings.Cut(TheEngine(v).Platform, "/")
 	return arch

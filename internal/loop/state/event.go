@@ -23,7 +23,7 @@ type Event struct {
 	// Resource is the resource concerned; empty for the session as a whole.
 	Resource model.ManifestName
 	// What holds the details: a Session, TiltfileRun, SettledFiles, Build, model.ContainerUpdate, Readiness, HoldChange,
-	// Restart, PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown, RequestMade or Problem, depending on the
+	// Restart, PodEvent, ImagePulled, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown, RequestMade or Problem, depending on the
 	// type; nil for a type without details.
 	What any
 }
@@ -57,6 +57,7 @@ const (
 	EventPodSucceeded      EventType = "pod-succeeded"       // PodEvent
 	EventPodFailing        EventType = "pod-failing"         // PodEvent
 	EventPodGone           EventType = "pod-gone"            // PodEvent
+	EventImagePulled       EventType = "image-pulled"        // ImagePulled
 	EventProgramRunning    EventType = "program-running"     // Synclet
 	EventProgramExited     EventType = "program-exited"      // Synclet
 	EventServerStarted     EventType = "server-started"      // Process
@@ -140,7 +141,15 @@ type RequestMade struct {
 	Resources []model.ManifestName
 }
 
+// ImagePulled reports that a node has pulled an image for a pod of a resource.
+type ImagePulled struct {
+	Resource   model.ManifestName
+	Pod, Image string
+	Took       time.Duration
+}
+
 func init() {
+	store.On(Events, func(d *store.Draft[Event], a ImagePulled) { happened(d, EventImagePulled, a.Resource, a) })
 	store.On(Events, func(d *store.Draft[Event], a RequestMade) {
 		var resource model.ManifestName
 		if len(a.Resources) == 1 {

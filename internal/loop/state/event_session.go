@@ -16,6 +16,9 @@ func init() {
 		}
 	})
 	store.Follow(Events, Clusters, func(d *store.Draft[Event], was, is *store.Entry[Cluster]) {
+		if is == nil { // it was declared, and is no longer needed
+			return
+		}
 		if was == nil {
 			was = &store.Entry[Cluster]{}
 		}

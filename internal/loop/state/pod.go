@@ -167,8 +167,14 @@ func Standing(pods []Pod) []Pod {
 // Present returns the pods that describe the resource now: they stand, and have not failed for good and been followed by another
 // pod of the same owner, such as the next try of a Job, or the replacement of an evicted pod. The others remain readable. pods must
 // be the pods of the resource.
+//
+// The result may be pods itself, and must not be changed.
 func Present(pods []Pod) []Pod {
-	return slices.DeleteFunc(slices.Clone(pods), func(p Pod) bool { return !p.Stands() || p.followed(pods) })
+	past := func(p Pod) bool { return !p.Stands() || p.followed(pods) }
+	if !slices.ContainsFunc(pods, past) {
+		return pods
+	}
+	return slices.DeleteFunc(slices.Clone(pods), past)
 }
 
 // followed reports whether a pod that has failed for good was followed by another pod of the same owner.

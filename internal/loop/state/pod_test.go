@@ -1,6 +1,8 @@
 package state_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -134,6 +136,87 @@ func TestPodsOfSorts(t *testing.T) {
 	if diff := cmp.Diff([]string{"second", "first", "going", "old"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestApplied: the set is the same one until a resource has applied other objects.
+func TestApplied(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a"), statetest.K8s("b")))
+	s.Deployed("a")
+	first := state.Applied(s.View())
+	if len(first.Of) != 1 || first.Of[0].Resource != "a" || len(first.Of[0].Objects) == 0 {
+		t.Fatalf("%+v", first)
+	}
+	s.Then(statetest.Pod("a", "p", "c", "i"))
+	s.Begin("b")
+	if now := state.Applied(s.View()); now != first {
+		t.Errorf("after another change: %+v", now)
+	}
+	s.Finish("b", func(b *state.BuildCompleted) {
+		b.Deployed, b.Applied = true, []model.AppliedObject{{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: "b"}, UID: "b"}}
+	})
+	if now := state.Applied(s.View()); len(now.Of) != 2 || now.Of[1].Resource != "b" {
+		t.Errorf("after another deploy: %+v", now)
+	}
+}
+
+// TestByResource changes pods at random, and reads the groups in some of the snapshots, sometimes in an older one: they agree with the
+// pods.
+func TestByResource(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	s := statetest.New(statetest.Session)
+	var views []store.View
+	for range 500 {
+		for range random.IntN(4) {
+			p := statetest.Pod(fmt.Sprint("r", random.IntN(4)), fmt.Sprint("p", random.IntN(12)), "c", "i")
+			p.Pod.Current, p.Pod.CreatedAt = random.IntN(2) == 0, statetest.Epoch.Add(time.Duration(random.IntN(3))*time.Second)
+			if random.IntN(3) == 0 {
+				s.Then(state.PodGone{Pod: p.Pod.Pod})
+			} else {
+				s.Then(p)
+			}
+		}
+		views = append(views, s.View())
+		if random.IntN(3) == 0 {
+			continue // a snapshot without a reader
+		}
+		for _, v := range []store.View{s.View(), views[random.IntN(len(views))], s.View()} {
+			want := map[model.ManifestName]map[string]state.Pod{}
+			for e := range state.Pods.In(v).Refs() {
+				if want[e.Value.Resource] == nil {
+					want[e.Value.Resource] = map[string]state.Pod{}
+				}
+				want[e.Value.Resource][e.ID] = e.Value
+			}
+			got := map[model.ManifestName]map[string]state.Pod{}
+			for name, g := range state.PodsByResource.In(v) {
+				got[name] = map[string]state.Pod{}
+				for _, p := range g.Values() {
+					got[name][p.UID] = p
+				}
+				if sorted := statetest.New(statetest.Session); !slices.Equal(names(g.Values()), names(again(sorted, g.Values(), name))) {
+					t.Fatalf("the pods of %s are in the order %v", name, names(g.Values()))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+// again puts pods into an empty store, and returns the pods of their resource.
+func again(s *statetest.State, pods []state.Pod, name model.ManifestName) []state.Pod {
+	for _, p := range pods {
+		s.Then(state.PodChanged{Pod: p})
+	}
+	return state.PodsOf(s.View(), name)
+}
+
+func names(pods []state.Pod) (out []string) {
+	for _, p := range pods {
+		out = append(out, p.Name)
+	}
+	return out
 }
 
 func TestPodFailure(t *testing.T) {

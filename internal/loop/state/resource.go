@@ -133,7 +133,7 @@ func labelsOf(m model.Manifest) map[string]string {
 	return l
 }
 
-// EnabledNames returns the resources that the Tiltfile's result enables: the chosen ones, their dependencies, and uncategorized.
+// EnabledNames returns the resources that the Tiltfile's result enables: the chosen ones, their dependencies, and uncategorized in each cluster.
 // Nil means all.
 func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 	if tf.Enabled == nil {
@@ -157,12 +157,19 @@ func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 	for _, n := range tf.Enabled {
 		visit(n)
 	}
-	visit(model.UncategorizedName)
+	for _, m := range tf.Manifests {
+		if m.Name.Uncategorized() {
+			visit(m.Name)
+		}
+	}
 	return on
 }
 
-// NeedsCluster reports whether a resource is deployed to the cluster, so that the cluster has to answer.
-func NeedsCluster(v store.View) bool { return needs.In(v).cluster }
+// NeedsCluster reports whether a resource is deployed to a cluster, named as in model.K8sTarget, so that the cluster has to answer.
+func NeedsCluster(v store.View, on string) bool { return slices.Contains(NeededClusters(v), on) }
+
+// NeededClusters returns the clusters that have to answer, named as in model.K8sTarget: the session's own first.
+func NeededClusters(v store.View) []string { return needs.In(v).clusters }
 
 // NeedsEngine reports whether the container engine builds an image or runs a service of Compose, so that it has to answer.
 func NeedsEngine(v store.View) bool { return needs.In(v).engine }
@@ -170,15 +177,24 @@ func NeedsEngine(v store.View) bool { return needs.In(v).engine }
 // RunsCompose reports whether the container engine runs a service of Compose, whose state it alone knows.
 func RunsCompose(v store.View) bool { return needs.In(v).compose }
 
-var needs = store.Derive(Schema, "what resources need", func(v store.View) (n struct{ cluster, engine, compose bool }) {
+var needs = store.Derive(Schema, "what resources need", func(v store.View) (n need) {
 	_, traits := resourceTraits.In(v)
 	for _, t := range traits {
-		n.cluster = n.cluster || t.enabled && t.cluster
+		if t.enabled && t.cluster && !slices.Contains(n.clusters, t.on) {
+			n.clusters = append(n.clusters, t.on)
+		}
 		n.engine = n.engine || t.enabled && t.engine
 		n.compose = n.compose || t.enabled && t.compose
 	}
+	slices.Sort(n.clusters)
 	return n
 }, Resources)
+
+// need is everything that has to answer.
+type need struct {
+	clusters        []string
+	engine, compose bool
+}
 
 // resourceList are all resources, in the order of their names.
 var resourceList = store.Derive(Schema, "resources", func(v store.View) []*store.Entry[Resource] {
@@ -196,14 +212,15 @@ type trait struct {
 	enabled, running bool
 	// cluster and engine are needed by it while it is enabled.
 	cluster, engine bool
-	compose         bool // the engine runs it
+	on              string // its cluster, as in model.K8sTarget
+	compose         bool   // the engine runs it
 }
 
 var resourceTraits = EachResource("traits of resources", traitOf)
 
 func traitOf(e *store.Entry[Resource]) trait {
 	m := &e.Value.Manifest
-	return trait{order: e.Value.Order, enabled: e.Value.Enabled, running: e.Phase == store.Running, cluster: m.IsK8s(), compose: m.IsCompose(),
+	return trait{order: e.Value.Order, enabled: e.Value.Enabled, running: e.Phase == store.Running, cluster: m.IsK8s(), on: m.Cluster(), compose: m.IsCompose(),
 		engine: m.NeedsEngine()}
 }
 

@@ -32,7 +32,7 @@ func init() {
 // It is zero if they are final. While an evaluation is due or has failed, the declarations are unknown.
 func RestIn(v store.View, now time.Time) time.Duration {
 	t := TheTiltfile(v)
-	due := t.asked() || Evaluating(v) || t.Unsaid(TheCluster(v))
+	due := t.asked() || Evaluating(v) || t.Unsaid(v)
 	if due || t.Err != "" {
 		return unrestPause
 	}

@@ -153,8 +153,8 @@ func TestNeeds(t *testing.T) {
 		{[]model.Manifest{statetest.K8s("b", statetest.Image("b"))}, true, true},
 	} {
 		v := statetest.New(statetest.Session, statetest.Loaded(tc.manifests...)).View()
-		if state.NeedsCluster(v) != tc.cluster || state.NeedsEngine(v) != tc.engine {
-			t.Errorf("%d resources: cluster %v, engine %v", len(tc.manifests), state.NeedsCluster(v), state.NeedsEngine(v))
+		if state.NeedsCluster(v, "") != tc.cluster || state.NeedsEngine(v) != tc.engine {
+			t.Errorf("%d resources: cluster %v, engine %v", len(tc.manifests), state.NeedsCluster(v, ""), state.NeedsEngine(v))
 		}
 	}
 }

@@ -24,7 +24,7 @@ var (
 	Updates = store.Define[Update](Schema, "updates",
 		"Per resource: changed files, the update that runs, past ones, and what they left behind.")
 	Clusters = store.Define[Cluster](Schema, "clusters",
-		"The cluster that the session works on, and whether it answers.")
+		"The clusters that the session works on, and whether they answer.")
 	Engines = store.Define[Engine](Schema, "engines",
 		"The container engine that builds images, and whether it answers.")
 	Pods = store.Define[Pod](Schema, "pods",

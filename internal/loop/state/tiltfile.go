@@ -224,7 +224,7 @@ func init() {
 func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 	t.Loaded, t.FinishedAt, t.Err, t.Awaits = true, a.At, a.Err, TiltfileAwaits{}
 	t.Usage, t.Evaluations = a.Usage, t.ended(a)
-	t.Served.told(a.Result.Served, t.StartedAt)
+	t.Served.told(a.Result.Served, a.Result.ServedBy, t.StartedAt)
 	t.ConfigFiles, t.Read, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Read, a.Result.Ignores, a.Result.Warnings
 	if a.Err == "" {
 		if slices.Equal(t.Result.Secrets, a.Result.Secrets) {

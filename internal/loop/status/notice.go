@@ -52,8 +52,10 @@ func Notices(v store.View) []Notice {
 	if e := s.Ended; e != nil && e.Failure != "" {
 		add(AboutEnd, true, e.Failure, e.At)
 	}
-	if c := state.TheCluster(v); c.Err != "" && !c.Connected && state.NeedsCluster(v) {
-		out = append(out, away(AboutCluster, "cluster "+c.Context, c.Err, c.Problem, c.Lost))
+	for _, on := range state.NeededClusters(v) {
+		if c := state.ClusterOn(v, on); c.Err != "" && !c.Connected {
+			out = append(out, away(AboutCluster, "cluster "+state.ClusterTitle(v, on), c.Err, c.Problem, c.Lost))
+		}
 	}
 	if e := state.TheEngine(v); e.Err != "" && !e.Connected && state.NeedsEngine(v) {
 		out = append(out, away(AboutEngine, e.Title(), e.Err, e.Problem, e.Lost))

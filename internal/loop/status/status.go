@@ -2,7 +2,6 @@ package status
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -77,18 +76,7 @@ func (r *Resource) Err() string { return cmp.Or(r.UpdateErr, r.RuntimeErr, r.Por
 func (r *Resource) Leaving() bool { return r.Entry.Phase == store.TearingDown }
 
 // Tables returns the tables that the answers depend on, except for notices.
-func Tables() []store.Input {
-	return blockers.Inputs()
-}
-
-// Of returns the state of a resource of a view.
-func Of(v store.View, u state.Updating) Resource {
-	r := of(v, u)
-	if r.Blocker = BlockerOf(v, r.Manifest.Name); r.Blocker != nil {
-		r.Text = r.text()
-	}
-	return r
-}
+func Tables() []store.Input { return states.Inputs() }
 
 // of returns the state of a resource, regardless of the states of the resources that it waits for.
 func of(v store.View, u state.Updating) Resource {
@@ -117,26 +105,6 @@ func of(v store.View, u state.Updating) Resource {
 	r.Text = r.text()
 	r.State = r.state()
 	return r
-}
-
-// All returns the states of the enabled resources, in the order of the Tiltfile.
-func All(v store.View) []Resource {
-	ordered := state.OrderedUpdates(v)
-	out := make([]Resource, len(ordered))
-	for i, u := range ordered {
-		out[i] = Of(v, u)
-	}
-	return out
-}
-
-// Disabled returns the disabled resources, in the order of the Tiltfile.
-func Disabled(v store.View) []Resource {
-	off := slices.SortedStableFunc(state.Disabled(v), func(x, y *store.Entry[state.Resource]) int { return x.Value.Order - y.Value.Order })
-	out := make([]Resource, len(off))
-	for i, e := range off {
-		out[i] = Of(v, state.UpdatingOf(v, e))
-	}
-	return out
 }
 
 // relapse returns the container of a resource that is well for the moment, between the failures of a crash loop.

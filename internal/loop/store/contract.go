@@ -124,7 +124,8 @@ type Runtime struct {
 	box      *mailbox
 	allowed  []bool
 	success  func()
-	stats    subscriberStats
+	stats    *subscriberStats
+	releases []bool
 }
 
 // NewRuntime returns a subscriber's access to a store. It enforces the contract, and entries of the tables that the subscriber holds
@@ -132,23 +133,35 @@ type Runtime struct {
 // store's loop runs.
 func NewRuntime(s *Store, sub Subscriber) *Runtime {
 	c := sub.Contract()
-	rt := &Runtime{store: s, contract: c, allowed: make([]bool, len(s.schema.tables)), success: func() {}}
-	releases := make([]bool, len(s.schema.tables))
+	rt := &Runtime{store: s, contract: c, allowed: make([]bool, len(s.schema.tables)), success: func() {}, stats: &subscriberStats{}}
+	rt.releases = make([]bool, len(s.schema.tables))
 	for _, in := range c.Inputs {
 		_, i := s.schema.table(in.Table)
 		if i < 0 {
 			continue
 		}
-		rt.allowed[i], releases[i] = true, releases[i] || in.Releases
+		rt.allowed[i], rt.releases[i] = true, rt.releases[i] || in.Releases
 		if in.Strong {
 			s.finalizers[i] = append(s.finalizers[i], c.Name)
 		}
 	}
-	rt.box = &mailbox{tables: rt.allowed, releases: releases, slot: make(chan struct{}, 1), stats: &rt.stats}
+	rt.box = rt.newBox()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runtimes = append(s.runtimes[:len(s.runtimes):len(s.runtimes)], rt)
 	return rt
+}
+
+func (rt *Runtime) newBox() *mailbox {
+	return &mailbox{tables: rt.allowed, releases: rt.releases, slot: make(chan struct{}, 1), stats: rt.stats}
+}
+
+// Branch returns the access of another goroutine of the subscriber, which is woken on its own: first at once. The subscriber calls detach
+// when that goroutine has ended. Both share one contract, and count as one.
+func (rt *Runtime) Branch() (branch *Runtime, detach func()) {
+	b := *rt
+	b.box = rt.newBox()
+	return &b, b.Attach()
 }
 
 // Attach has the store wake the subscriber from now on, first at once. The returned function ends that.

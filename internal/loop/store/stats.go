@@ -122,7 +122,7 @@ func (s *Store) Subscribers() []SubscriberStats {
 	s.mu.Unlock()
 	out := make([]SubscriberStats, len(all))
 	for i, rt := range all {
-		c := &rt.stats
+		c := rt.stats
 		out[i] = SubscriberStats{Name: rt.contract.Name, Wakes: c.wakes.Load(), Reads: c.reads.Load(), Writes: c.writes.Load(),
 			Busy: time.Duration(c.busy.Load()), Crashes: c.crashes.Load()}
 		if e := c.lastError.Load(); e != nil {

@@ -14,6 +14,7 @@ const (
 	Evaluate = "evaluate"
 	Wait     = "wait"
 	Update   = "update" // the part of an update that belongs to no step
+	Pull     = "pull"   // the part of the time until a resource is ready in which a node pulled an image
 	Ready    = "ready"
 	Other    = "other" // on the critical path only: nothing that is known happened
 )
@@ -65,6 +66,8 @@ type course struct {
 	held *api.HoldEvent
 	// ready is set once the resource was ready.
 	ready bool
+	// pulls are the pulls of images: Kubernetes may report them late.
+	pulls []Span
 }
 
 // Of returns the waterfall of the given events, which are all of a session up to end. Only the part until each resource was ready first
@@ -93,6 +96,7 @@ func Of(events []api.Event, end time.Time) Waterfall {
 	}
 	for _, c := range order {
 		c.close(end)
+		c.showPulls()
 		if len(c.row.Spans) > 0 {
 			w.Rows = append(w.Rows, *c.row)
 		}
@@ -127,6 +131,9 @@ func (c *course) add(s Span) {
 
 // take takes in an event of the resource.
 func (c *course) take(e api.Event) {
+	if e.Pull != nil {
+		c.pulls = append(c.pulls, Span{Kind: Pull, Text: e.Pull.Image, Start: e.Time.Add(-duration(e.Pull.TookMs)), End: e.Time})
+	}
 	if c.ready {
 		return
 	}
@@ -181,7 +188,7 @@ func (c *course) updated(u api.UpdateEvent, at time.Time) {
 	}
 	c.open = nil
 	for _, step := range u.Steps {
-		end := start.Add(time.Duration(float64(step.TookMs) * float64(time.Millisecond)))
+		end := start.Add(duration(step.TookMs))
 		if end.After(at) {
 			end = at
 		}
@@ -197,6 +204,29 @@ func (c *course) updated(u api.UpdateEvent, at time.Time) {
 		c.wait(at)
 	case !u.BuildOnly && !u.Cancelled && u.Error == "":
 		c.open = &Span{Kind: Ready, Start: at}
+	}
+}
+
+func duration(ms api.Milliseconds) time.Duration {
+	return time.Duration(float64(ms) * float64(time.Millisecond))
+}
+
+// showPulls divides the times until the resource was ready into the pulls of images and the rest. Of pulls at the same time, the one counts that
+// began first.
+func (c *course) showPulls() {
+	slices.SortStableFunc(c.pulls, func(a, b Span) int { return a.Start.Compare(b.Start) })
+	spans := c.row.Spans
+	c.row.Spans = nil
+	for _, s := range spans {
+		for _, p := range c.pulls {
+			if s.Kind == Ready && p.Start.Before(s.End) && p.End.After(s.Start) {
+				p.Start, p.End = later(p.Start, s.Start), earlier(p.End, s.End)
+				c.add(Span{Kind: Ready, Start: s.Start, End: p.Start})
+				c.add(p)
+				s.Start = p.End
+			}
+		}
+		c.add(s)
 	}
 }
 

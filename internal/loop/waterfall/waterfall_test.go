@@ -47,6 +47,11 @@ func updated(name string, from, built, to, ready float64) []api.Event {
 	return append(out, api.Event{Time: after(ready), Type: "resource-ready", Resource: name, Ready: &api.ReadyEvent{}})
 }
 
+// pulled is the event of a pull that was reported at a time.
+func pulled(at float64, name string, took float64) []api.Event {
+	return []api.Event{{Time: after(at), Type: "image-pulled", Resource: name, Pull: &api.PullEvent{Pod: "p", Image: "img", TookMs: api.Milliseconds(took * 1000)}}}
+}
+
 // ahead are the events of an update that only builds images.
 func ahead(name string, from, to float64) []api.Event {
 	u := &api.UpdateEvent{BuildOnly: true, Steps: []api.UpdateStep{{Kind: "build", Image: "img", TookMs: api.Milliseconds((to - from) * 1000)}}}
@@ -70,7 +75,9 @@ func TestText(t *testing.T) {
 		"built ahead": all(evaluated(0, 1), one(hold(1, "api", "waiting-for-dep", "db")), updated("db", 1, 3, 3.5, 8), ahead("api", 1, 5), one(hold(5, "api", "waiting-for-dep", "db")),
 			one(hold(8, "api", "")), updated("api", 8, 8, 9, 10)),
 		"side by side": all(evaluated(0, 1), updated("db", 1, 3, 3.5, 5), updated("api", 1, 6, 6.5, 8)),
-		"failed":       all(evaluated(0, 1), updated("db", 1, 3, 3.5, 4), updated("api", 1, 6, 6.5, 0)),
+		"pulled": all(evaluated(0, 1), pulled(0.5, "db", 10), updated("db", 1, 3, 4, 12), pulled(9, "db", 4), pulled(10, "db", 2), pulled(12.2, "db", 1),
+			updated("api", 1, 2, 3, 4), pulled(4.5, "api", 9)),
+		"failed": all(evaluated(0, 1), updated("db", 1, 3, 3.5, 4), updated("api", 1, 6, 6.5, 0)),
 		"slot": all(evaluated(0, 1), one(hold(1, "web", "waiting-for-slot", "db", "api")), updated("db", 1, 7, 7.5, 20), updated("api", 1, 4, 4.5, 6),
 			one(hold(4.5, "web", "")), updated("web", 4.5, 20, 21, 22)),
 		"unfinished":     all(evaluated(0, 1), one(hold(1, "web", "waiting-for-cluster"))),
@@ -129,7 +136,9 @@ func TestCriticalPathAddsUp(t *testing.T) {
 		for range r.IntN(60) {
 			at += float64(r.IntN(5)) / 4
 			e := api.Event{Time: after(at), Resource: name()}
-			switch r.IntN(6) {
+			switch r.IntN(7) {
+			case 6:
+				e.Type, e.Pull = "image-pulled", &api.PullEvent{TookMs: api.Milliseconds(r.IntN(4000))}
 			case 0:
 				e.Type, e.Update = "update-started", &api.UpdateEvent{}
 			case 1:

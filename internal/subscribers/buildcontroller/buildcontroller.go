@@ -54,7 +54,8 @@ type Options struct {
 type Preparer interface {
 	// Declare begins the deployment of an evaluation of the Tiltfile, which has read some files.
 	Declare(manifests []model.Manifest, read map[string]uint64)
-	Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error
+	// Prepare prepares one cluster, named as in model.K8sTarget.
+	Prepare(ctx context.Context, on string, manifests []model.Manifest, namespace string) error
 }
 
 // Bases fetches the bases that an image needs and the engine lacks. It bounds the number of fetches at a time, and fetches none twice.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -439,18 +440,27 @@ func TestFallingBackFromOneWayInPlaceToAnother(t *testing.T) {
 
 // preparer records the resources that it is asked to prepare.
 type preparer struct {
+	mu       sync.Mutex
 	asked    [][]model.ManifestName
 	declared int
+	// silent is a cluster that does not answer before the channel is closed.
+	silent string
+	answer chan struct{}
 }
 
 func (p *preparer) Declare([]model.Manifest, map[string]uint64) { p.declared++ }
 
-func (p *preparer) Prepare(_ context.Context, manifests []model.Manifest, _ string) error {
+func (p *preparer) Prepare(ctx context.Context, on string, manifests []model.Manifest, _ string) error {
 	var names []model.ManifestName
 	for _, m := range manifests {
 		names = append(names, m.Name)
 	}
+	p.mu.Lock()
 	p.asked = append(p.asked, names)
+	p.mu.Unlock()
+	if on != "" && on == p.silent {
+		await(ctx, p.answer)
+	}
 	return errors.New("a failure costs only time")
 }
 
@@ -471,6 +481,25 @@ func TestPreparesOnceBeforeTheFirstDeploy(t *testing.T) {
 		if p.declared != 2 || len(p.asked) != 1 {
 			t.Errorf("two evaluations were declared %d times, and the cluster was read %d times", p.declared, len(p.asked))
 		}
+	})
+}
+
+// TestPreparesBesideOthers: while a cluster does not answer the read before the first deploys, the resources of the others are deployed.
+func TestPreparesBesideOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &preparer{silent: "eu", answer: make(chan struct{})}
+		far := statetest.K8s("far")
+		far.K8s.Cluster = "eu"
+		f := start(t, Options{Cluster: p}, far, statetest.K8s("near"))
+		f.Then(state.ClusterReported{On: "eu", Connected: true})
+		if c := f.builder.call("far"); c != nil {
+			t.Errorf("it is deployed before its cluster has answered: %+v", c)
+		}
+		f.deploy("near")
+		f.running("")
+		close(p.answer)
+		synctest.Wait()
+		f.deploy("far")
 	})
 }
 

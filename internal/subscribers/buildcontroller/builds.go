@@ -67,10 +67,12 @@ type builds struct {
 	// holding and unconfirmed are the waits that were reported last.
 	holding     holding
 	unconfirmed string
-	// prepared is set once the cluster has been read for the first deploys, and declared is the number of the evaluation of the Tiltfile that
+	// prepared are the clusters that are read for the first deploys, each with the channel that is closed when that is over; preparing are
+	// the goroutines that do it. declared is the number of the evaluation of the Tiltfile that
 	// was declared last.
-	prepared bool
-	declared int
+	prepared  map[string]chan struct{}
+	preparing sync.WaitGroup
+	declared  int
 	// fetched is the number of the evaluation of the Tiltfile whose bases were fetched, by resource; fetching are the goroutines that do it.
 	fetched  map[model.ManifestName]int
 	fetching sync.WaitGroup
@@ -81,7 +83,7 @@ type builds struct {
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	b := &builds{Subscriber: s, rt: rt, running: map[model.ManifestName]*build{}, followed: followed{}, replaced: map[model.ManifestName]int{},
-		holding: holding{}, fetched: map[model.ManifestName]int{}, ended: make(chan struct{}, 1)}
+		holding: holding{}, fetched: map[model.ManifestName]int{}, prepared: map[string]chan struct{}{}, ended: make(chan struct{}, 1)}
 	defer b.stop()
 	retry := time.NewTimer(time.Hour) // set in each round
 	defer retry.Stop()
@@ -117,6 +119,7 @@ func (b *builds) stop() {
 		<-build.gone
 	}
 	b.fetching.Wait()
+	b.preparing.Wait()
 }
 
 // round brings the builds in line with a snapshot.
@@ -162,10 +165,7 @@ func (b *builds) fetchBases(ctx context.Context, v store.View, plan buildcontrol
 	if b.options.Bases == nil {
 		return
 	}
-	runs, platform := state.TheTiltfile(v).Runs, ""
-	if arch := state.TheCluster(v).Cluster.Arch; arch != "" {
-		platform = "linux/" + arch
-	}
+	runs := state.TheTiltfile(v).Runs
 	for name, hold := range plan.Holds {
 		waits := hold.Reason == buildcontrol.HoldSlot || hold.Reason == buildcontrol.HoldDep
 		begins := slices.ContainsFunc(plan.Start, func(c buildcontrol.Candidate) bool { return c.Name == name }) // it builds ahead
@@ -174,6 +174,10 @@ func (b *builds) fetchBases(ctx context.Context, v store.View, plan buildcontrol
 		}
 		b.fetched[name] = runs
 		m, u := state.Resources.In(v).Value(string(name)).Manifest, state.Updates.In(v).Value(string(name))
+		platform := ""
+		if arch := state.ClusterOf(v, m).Arch; arch != "" {
+			platform = "linux/" + arch
+		}
 		images := slices.DeleteFunc(slices.Clone(m.Images), func(im model.ImageTarget) bool { return !u.Dirty(im) })
 		b.fetching.Go(func() {
 			for _, im := range images {
@@ -183,26 +187,35 @@ func (b *builds) fetchBases(ctx context.Context, v store.View, plan buildcontrol
 	}
 }
 
-// prepare tells the cluster of an evaluation of the Tiltfile before the first resource of it is deployed, and has the cluster read once. A
-// failure costs only time.
+// prepare tells the clusters of an evaluation of the Tiltfile before the first resource of it is deployed, and has each cluster read once:
+// the first resources of that cluster wait for it, and no others, since it may not answer. A failure costs only time.
 func (b *builds) prepare(ctx context.Context, v store.View, plan buildcontrol.Plan) {
-	starts := slices.ContainsFunc(plan.Start, func(c buildcontrol.Candidate) bool {
-		e := state.Resources.In(v).Ref(string(c.Name))
-		return e != nil && e.Value.Manifest.IsK8s()
-	})
 	tf := state.TheTiltfile(v)
-	if !starts || b.declared == tf.Runs || b.options.Cluster == nil {
-		return
-	}
-	var manifests []model.Manifest
-	for _, e := range state.Ordered(v) {
-		manifests = append(manifests, e.Value.Manifest)
-	}
-	b.options.Cluster.Declare(manifests, tf.Result.Read)
-	b.declared = tf.Runs
-	if !b.prepared {
-		_ = b.options.Cluster.Prepare(ctx, manifests, b.options.Namespace)
-		b.prepared = true
+	for _, c := range plan.Start {
+		e := state.Resources.In(v).Ref(string(c.Name))
+		if e == nil || !e.Value.Manifest.IsK8s() || b.options.Cluster == nil {
+			continue
+		}
+		on := e.Value.Manifest.Cluster()
+		if b.declared == tf.Runs && b.prepared[on] != nil {
+			continue
+		}
+		var manifests []model.Manifest
+		for _, e := range state.Ordered(v) {
+			manifests = append(manifests, e.Value.Manifest)
+		}
+		if b.declared != tf.Runs {
+			b.options.Cluster.Declare(manifests, tf.Result.Read)
+			b.declared = tf.Runs
+		}
+		if b.prepared[on] == nil {
+			over := make(chan struct{})
+			b.prepared[on] = over
+			b.preparing.Go(func() {
+				defer close(over)
+				_ = b.options.Cluster.Prepare(ctx, on, model.DeclaredOn(manifests, on), state.NamespaceOn(v, on, b.options.Namespace))
+			})
+		}
 	}
 }
 
@@ -317,6 +330,10 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, u.Asked, files)
 	req := s.request(rt, v, c, started, log)
 	session := state.TheSession(v)
+	var prepared <-chan struct{}
+	if req.Manifest.IsK8s() {
+		prepared = b.prepared[req.Manifest.Cluster()]
+	}
 	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot, BuildOnly: c.BuildOnly(), Basis: started.basis,
 		Manifest: &req.Manifest})
 	go func() {
@@ -331,6 +348,7 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 			logstore.Infof(log, "The newest version of %s is copied, although it waits: the one that the containers had is not on this machine any more",
 				strings.Join(state.Relative(tiltfile.Path, c.Ahead), ", "))
 		}
+		await(ctx, prepared)
 		r, err := s.build(ctx, req)
 		if isVoid(rt.View(), c.Name, started) {
 			started.cancel() // which drops the verdict
@@ -348,6 +366,17 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 		s.follow(rt, c.Name, started, log)
 	}()
 	return started
+}
+
+// await waits until a channel is closed, unless it is nil, or ctx is done.
+func await(ctx context.Context, over <-chan struct{}) {
+	if over == nil {
+		return
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
 }
 
 // build runs the chain and turns a panic in it into an error, since its goroutine has no other safety net.

@@ -1,4 +1,8 @@
-// Package clustermonitor detects the cluster that the session works on, and checks whether it answers.
+// Package clustermonitor detects the clusters that the session works on, and checks whether each answers.
+//
+// # Concurrency
+//
+// Run owns one goroutine per cluster.
 package clustermonitor
 
 import (
@@ -6,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/base/workers"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -46,6 +52,7 @@ type Client interface {
 type Subscriber struct {
 	client Client
 	known  model.Cluster
+	open   func(cluster string) (Client, error)
 }
 
 // New returns the subscriber. A nil client stands for a session without any kubeconfig; known is the cluster according to
@@ -54,15 +61,21 @@ func New(client Client, known model.Cluster) *Subscriber {
 	return &Subscriber{client: client, known: known}
 }
 
+// With sets the function that opens a declared cluster by its context. Call it before Run.
+func (s *Subscriber) With(open func(cluster string) (Client, error)) *Subscriber {
+	s.open = open
+	return s
+}
+
 var _ store.Subscriber = (*Subscriber)(nil)
 
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "ClusterMonitor",
-		Doc:       "Detects the cluster that the session works on, and keeps checking whether it answers.",
-		Inputs:    store.Reads(state.Sessions, state.Clusters, state.Resources),
-		Outputs:   store.Emits(state.ClusterReported{}),
+		Doc:       "Detects the clusters that the session works on, and keeps checking whether each answers.",
+		Inputs:    store.Reads(state.Sessions, state.Clusters, state.Resources, state.Tiltfiles),
+		Outputs:   store.Emits(state.ClusterReported{}, state.ClusterLeft{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
 		Feedback:  "it checks at once when an update could not reach the cluster",
@@ -79,27 +92,87 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		rt.Dispatch(state.ClusterReported{Err: "no kubeconfig was found: set KUBECONFIG, or choose a cluster with --context"})
 		return nil
 	}
-	cluster, detected, silent, failures, pause := s.known, false, false, 0, pollMin
+	same := func(a, b struct{}) bool { return true }
+	monitors := workers.NewSet(ctx, same, func(ctx context.Context, on string, _ struct{}) {
+		branch, detach := rt.Branch()
+		defer detach()
+		s.monitor(ctx, branch, on)
+	})
+	defer monitors.Stop()
+	var watched []string
+	for {
+		v := rt.View()
+		declared := state.DeclaredClusters(v)
+		wanted := map[string]struct{}{"": {}}
+		for _, on := range declared {
+			wanted[on] = struct{}{}
+		}
+		monitors.Reconcile(wanted)
+		for _, on := range watched {
+			if _, still := wanted[on]; !still {
+				rt.Dispatch(state.ClusterLeft{On: on})
+			}
+		}
+		watched = declared
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+	}
+}
+
+// monitor follows one cluster, named as in model.K8sTarget, until ctx is done. While its client cannot be opened, it reports that.
+func (s *Subscriber) monitor(ctx context.Context, rt *store.Runtime, on string) {
+	if on == "" {
+		(&monitor{client: s.client, known: s.known}).run(ctx, rt)
+		return
+	}
+	pause := retry.Backoff{First: pollMin, Most: pollHealthy}
+	for {
+		client, err := s.open(on)
+		if err == nil {
+			(&monitor{on: on, client: client, known: client.Cluster()}).run(ctx, rt)
+			return
+		}
+		rt.Dispatch(state.ClusterReported{On: on, Cluster: model.Cluster{Context: on}, Err: problem.Text(err), Problem: state.ProblemOf(err)})
+		if !pause.Sleep(ctx) {
+			return
+		}
+	}
+}
+
+// monitor checks whether one cluster answers. It belongs to one goroutine.
+type monitor struct {
+	// on is the context of a declared cluster; empty for the session's own.
+	on     string
+	client Client
+	known  model.Cluster
+}
+
+// run reports until ctx is done.
+func (m *monitor) run(ctx context.Context, rt *store.Runtime) {
+	cluster, detected, silent, failures, pause := m.known, false, false, 0, pollMin
 	var heard time.Time // before the first of the failures
 	patient := time.Now().Add(startPatience)
 	for {
 		var err, silence error
 		if detected && !silent {
-			err, silence = s.check(ctx, rt, cluster, failures == 0)
+			err, silence = m.check(ctx, rt, cluster, failures == 0)
 		} else {
-			err = s.ask(ctx, &cluster, &detected, silent)
+			err = m.ask(ctx, &cluster, &detected, silent)
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end of ctx is the ordinary end
+			return
 		}
-		cluster.Server = s.client.Cluster().Server
+		cluster.Server = m.client.Cluster().Server
 		if err == nil && silence == nil {
 			failures, pause, silent = 0, pollHealthy, false
-			rt.Dispatch(state.ClusterReported{Cluster: cluster, Connected: true})
+			rt.Dispatch(state.ClusterReported{On: m.on, Cluster: cluster, Connected: true})
 			rt.Succeeded()
 			var ok bool
-			if silence, ok = s.listen(ctx, rt, cluster, time.Now(), pause); !ok {
-				return nil
+			if silence, ok = m.listen(ctx, rt, cluster, time.Now(), pause); !ok {
+				return
 			}
 			if silence == nil {
 				continue
@@ -109,11 +182,11 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			err, failures, silent = silence, tolerated, true // it needs no second opinion
 		}
 		if heard.IsZero() || pause == pollHealthy {
-			quiet, _ := s.client.Quiet()
+			quiet, _ := m.client.Quiet()
 			heard, pause = time.Now().Add(-quiet), pollMin
 		}
 		busy := k8s.AsBusy(err)
-		report := state.ClusterReported{Cluster: cluster, Err: problem.Text(err), Problem: state.ProblemOf(err)}
+		report := state.ClusterReported{On: m.on, Cluster: cluster, Err: problem.Text(err), Problem: state.ProblemOf(err)}
 		if detected {
 			report.Heard = heard
 		}
@@ -124,8 +197,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if unheard := !detected && !k8s.BrokeOff(err); unheard || failures >= tolerated {
 			rt.Dispatch(report)
 		}
-		if !s.await(ctx, rt, pause) {
-			return nil
+		if !m.await(ctx, rt, pause) {
+			return
 		}
 		if pause = min(2*pause, pollAway); silent {
 			pause = listenAway // Renew makes the pauses
@@ -136,19 +209,19 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 // ask detects the cluster the first time, and afterwards only checks whether it answers: a silent one on a new connection.
-func (s *Subscriber) ask(ctx context.Context, cluster *model.Cluster, detected *bool, silent bool) error {
+func (m *monitor) ask(ctx context.Context, cluster *model.Cluster, detected *bool, silent bool) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	if *detected && silent {
-		quiet, _ := s.client.Quiet()
-		if s.client.Renew(ctx) != nil { // the old connections may be dead without an error
+		quiet, _ := m.client.Quiet()
+		if m.client.Renew(ctx) != nil { // the old connections may be dead without an error
 			return k8s.Silent(*cluster, quiet)
 		}
 	}
 	if *detected {
-		return s.client.Healthy(ctx)
+		return m.client.Healthy(ctx)
 	}
-	c, err := s.client.Detect(ctx)
+	c, err := m.client.Detect(ctx)
 	if err == nil {
 		*cluster, *detected = c, true
 	}

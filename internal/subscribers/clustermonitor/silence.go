@@ -33,21 +33,21 @@ const (
 // listen waits for the given time, and less if another subscriber finds that the cluster does not answer, or if a question
 // fails. A poll is due after that. It returns an error once the cluster is silent, and ok false if ctx is done. Silence
 // before begun does not count.
-func (s *Subscriber) listen(
+func (m *monitor) listen(
 	ctx context.Context, rt *store.Runtime, c model.Cluster, begun time.Time, pause time.Duration,
 ) (silence error, ok bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	lost := func(v store.View) bool { return state.TheCluster(v).Broken() }
+	lost := func(v store.View) bool { return state.ClusterOn(v, m.on).Broken() }
 	answer := make(chan error, 1)
 	var asked time.Time // zero while no question is open
 	due := time.Now()
 	until := due.Add(pause)
 	for {
-		needed := state.NeedsCluster(rt.View())
-		quiet, pinged := s.client.Quiet()
+		needed := state.NeedsCluster(rt.View(), m.on)
+		quiet, pinged := m.client.Quiet()
 		if late := time.Since(due); late > overslept {
 			begun, until = time.Now(), until.Add(late)
 			if !asked.IsZero() {
@@ -61,22 +61,22 @@ func (s *Subscriber) listen(
 		}
 		next := after - quiet
 		lives := quiet < after
-		stuck := pinged && min(s.client.Stuck(), time.Since(begun)) >= after
+		stuck := pinged && min(m.client.Stuck(), time.Since(begun)) >= after
 		switch {
 		case !needed:
 			next = time.Until(until)
 		case lives && stuck && asked.IsZero():
 			// Other connections live, and so does the cluster, but the users of this one wait.
 			asked = time.Now()
-			asking.Go(func() { answer <- s.client.Renew(ctx) })
+			asking.Go(func() { answer <- m.client.Renew(ctx) })
 			next = listenAway
 		case lives:
 			next = min(next, askAfter/2)
 		case asked.IsZero():
 			asked = time.Now()
-			ask := s.client.Alive
+			ask := m.client.Alive
 			if pinged { // an answer to a request would come later than those to the pings, if the connection lived
-				ask = s.client.Renew
+				ask = m.client.Renew
 			}
 			asking.Go(func() { answer <- ask(ctx) })
 			next = listenAway
@@ -89,7 +89,7 @@ func (s *Subscriber) listen(
 			}
 		}
 		due = time.Now().Add(next)
-		changed := func(v store.View) bool { return lost(v) || !needed && state.NeedsCluster(v) }
+		changed := func(v store.View) bool { return lost(v) || !needed && state.NeedsCluster(v, m.on) }
 		if !rt.Pause(ctx, max(0, min(next, time.Until(until))), changed) {
 			return nil, false
 		}
@@ -110,7 +110,7 @@ func (s *Subscriber) listen(
 // check asks whether the cluster is healthy, and listens meanwhile: the connection may die during the question. It returns
 // the answer, or the silence. heard is set if the subscriber has listened up to now, so that the silence before the call
 // counts.
-func (s *Subscriber) check(ctx context.Context, rt *store.Runtime, c model.Cluster, heard bool) (err, silence error) {
+func (m *monitor) check(ctx context.Context, rt *store.Runtime, c model.Cluster, heard bool) (err, silence error) {
 	asking, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	listening, answered := context.WithCancel(ctx)
@@ -118,13 +118,13 @@ func (s *Subscriber) check(ctx context.Context, rt *store.Runtime, c model.Clust
 	var question sync.WaitGroup
 	question.Go(func() {
 		defer answered()
-		err = s.client.Healthy(asking)
+		err = m.client.Healthy(asking)
 	})
 	begun := time.Now()
 	if heard {
 		begun = begun.Add(-silentAfter)
 	}
-	if silence, _ = s.listen(listening, rt, c, begun, pollTimeout); silence != nil {
+	if silence, _ = m.listen(listening, rt, c, begun, pollTimeout); silence != nil {
 		cancel()
 	}
 	question.Wait()
@@ -133,9 +133,9 @@ func (s *Subscriber) check(ctx context.Context, rt *store.Runtime, c model.Clust
 
 // await waits for the given time, and less if something arrives from a cluster that was silent. It returns false if ctx is
 // done.
-func (s *Subscriber) await(ctx context.Context, rt *store.Runtime, pause time.Duration) bool {
+func (m *monitor) await(ctx context.Context, rt *store.Runtime, pause time.Duration) bool {
 	never := func(store.View) bool { return false }
-	before, _ := s.client.Quiet()
+	before, _ := m.client.Quiet()
 	for until := time.Now().Add(pause); ; {
 		left := time.Until(until)
 		if left <= 0 {
@@ -144,7 +144,7 @@ func (s *Subscriber) await(ctx context.Context, rt *store.Runtime, pause time.Du
 		if !rt.Pause(ctx, min(left, listenAway), never) {
 			return false
 		}
-		if quiet, _ := s.client.Quiet(); quiet < before {
+		if quiet, _ := m.client.Quiet(); quiet < before {
 			return true
 		}
 	}

@@ -32,6 +32,14 @@ type Watches[K comparable, E any] struct {
 	Wake <-chan struct{}
 }
 
+// In names the cluster of a watch, at the end of its ID; empty for the session's own.
+func In(cluster string) string {
+	if cluster == "" {
+		return ""
+	}
+	return " in " + cluster
+}
+
 // Follower converts the reports of watches to actions.
 type Follower[K comparable, E any] interface {
 	// Wanted receives the newest snapshot, before each call of Changes. It returns the keys to watch, each with the resources that depend on it; if there are

@@ -41,6 +41,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	again "github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/base/workers"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/containers/compose"
@@ -54,6 +56,8 @@ const (
 	name = "Collector"
 	// undeclared is the reason for deleting the objects of a resource that left the Tiltfile.
 	undeclared = "which the Tiltfile no longer declares"
+	// moved is the same for a resource that is deployed to another cluster by now.
+	moved = "which is in another cluster now"
 )
 
 // Cluster deletes objects that resources applied, directly or through the user's delete commands.
@@ -77,9 +81,11 @@ type DownCommands interface {
 }
 
 // Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may
-// delay its deletion for minutes. Run waits for all of them.
+// delay its deletion for minutes. Each cluster that the Tiltfile declares has a run on a goroutine of its own, too. Run waits for all of
+// them.
 type Subscriber struct {
 	cluster      Cluster
+	open         func(ctx context.Context, on string) (Cluster, error)
 	engine       compose.Engine
 	downCommands DownCommands
 	logs         *logstore.Store
@@ -97,7 +103,13 @@ type Options struct {
 
 // New returns the subscriber; if cluster, engine or downCommands is nil, nothing is collected there.
 func New(cluster Cluster, engine compose.Engine, downCommands DownCommands, logs *logstore.Store, o Options) *Subscriber {
-	return &Subscriber{cluster, engine, downCommands, logs, o}
+	return &Subscriber{cluster: cluster, engine: engine, downCommands: downCommands, logs: logs, options: o}
+}
+
+// With sets the function that opens a cluster that the Tiltfile declares, named as in model.K8sTarget. Call it before Run.
+func (s *Subscriber) With(open func(ctx context.Context, on string) (Cluster, error)) *Subscriber {
+	s.open = open
+	return s
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -118,20 +130,66 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]*store.Entry[state.Resource]{}, held: map[string]time.Time{}, look: true}
+	joint := newJoint()
+	others := workers.NewSet(ctx, func(a, b struct{}) bool { return true }, func(ctx context.Context, on string, _ struct{}) {
+		branch, detach := rt.Branch()
+		defer detach()
+		defer joint.left(on)
+		s.collectOn(ctx, branch, on, joint)
+	})
+	defer others.Stop()
+	s.newRun(ctx, rt, "", joint).loop(func(v store.View) {
+		if s.open == nil {
+			return
+		}
+		wanted := map[string]struct{}{}
+		for _, on := range state.DeclaredClusters(v) {
+			wanted[on] = struct{}{}
+		}
+		others.Want(wanted)
+	})
+	return nil
+}
+
+// collectOn collects in a cluster that the Tiltfile declares, once it can be opened. ClusterMonitor says why it cannot.
+func (s *Subscriber) collectOn(ctx context.Context, rt *store.Runtime, on string, joint *joint) {
+	pause := again.Backoff{First: retry, Most: retryCommandMax}
+	for {
+		cluster, err := s.open(ctx, on)
+		if err == nil {
+			part := &Subscriber{cluster: cluster, logs: s.logs, options: s.options}
+			part.newRun(ctx, rt, on, joint).loop(func(store.View) {})
+			return
+		}
+		if !pause.Sleep(ctx) {
+			return
+		}
+	}
+}
+
+func (s *Subscriber) newRun(ctx context.Context, rt *store.Runtime, on string, joint *joint) *run {
+	return &run{Subscriber: s, ctx: ctx, rt: rt, on: on, joint: joint, deletions: newDeletions(ctx), released: map[string]*store.Entry[state.Resource]{},
+		held: map[string]time.Time{}, look: true}
+}
+
+// loop collects until ctx is done. also is called with each snapshot.
+func (r *run) loop(also func(store.View)) {
+	ctx, rt := r.ctx, r.rt
 	defer r.deletions.wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-rt.Wake():
 		case <-timer.C:
 		case e := <-r.deletions.ended:
 			r.ended(e)
 		}
-		r.collectWhatLeft(rt.View())
+		v := rt.View()
+		also(v)
+		r.collectWhatLeft(v)
 		r.reportGoing()
 		timer.Stop()
 		if pause, ok := r.deletions.next(); ok {
@@ -142,11 +200,15 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// run is one Run of the subscriber.
+// run is one Run of the subscriber, for one cluster. The run for the session's own cluster also collects
+// services of Compose and local resources.
 type run struct {
 	*Subscriber
-	ctx       context.Context
-	rt        *store.Runtime
+	ctx context.Context
+	rt  *store.Runtime
+	// on is the cluster, as in model.K8sTarget, and joint everything that all runs report together.
+	on        string
+	joint     *joint
 	deletions *deletions
 	known     resources
 	deploys   deploys
@@ -212,7 +274,7 @@ func (r *run) let(entry string) {
 // collectWhatLeft starts the deletions that are due.
 func (r *run) collectWhatLeft(v store.View) {
 	r.deletions.due()
-	if r.known.turned(v) {
+	if r.known.turned(v, r.on) {
 		r.swept = false
 	}
 	if now := state.Tiltfiles.In(v).Ref(state.Only); now != r.tiltfile {
@@ -250,7 +312,7 @@ func (r *run) collectWhatLeft(v store.View) {
 
 // reaches reports whether leftovers in the cluster can be found: it answers, and the declarations are known.
 func (r *run) reaches(v store.View) bool {
-	return r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected
+	return r.cluster != nil && state.TheTiltfile(v).Good && state.ClusterOn(v, r.on).Connected
 }
 
 // reportDone reports, once each, that nothing is left that local resources have made, and that nothing at all is left. Objects that
@@ -260,12 +322,13 @@ func (r *run) reportDone(v store.View) {
 	if r.downCommands == nil {
 		local = local || state.TheTiltfile(v).Good
 	}
-	switch {
-	case r.done || !local || r.deletions.pending():
-	case r.swept || r.elsewhere:
-		r.done = true
-		r.rt.Dispatch(state.CollectionReported{})
-	case !r.doneLocal:
+	if r.done || !local || r.deletions.pending() {
+		return
+	}
+	if r.swept || r.elsewhere {
+		r.done = r.joint.end(r.rt, v, r.on)
+	}
+	if !r.done && !r.doneLocal && r.on == "" {
 		r.doneLocal = true
 		r.rt.Dispatch(state.CollectionReported{Local: true})
 	}
@@ -274,8 +337,8 @@ func (r *run) reportDone(v store.View) {
 // reportGoing reports which resources are being deleted, when others are than before.
 func (r *run) reportGoing() {
 	going := r.deletions.resources()
-	if len(going) > 0 && !slices.Equal(going, r.toldGoing) {
-		r.rt.Dispatch(state.CollectionReported{Going: going})
+	if !slices.Equal(going, r.toldGoing) {
+		r.joint.goes(r.rt, r.on, going)
 	}
 	r.toldGoing = going
 }
@@ -284,7 +347,7 @@ func (r *run) reportGoing() {
 func (r *run) failed(err error) {
 	if r.ctx.Err() == nil {
 		r.done, r.doneLocal = false, false
-		r.rt.Dispatch(state.CollectionReported{Err: problem.Text(err)})
+		r.joint.fail(r.rt, r.on, problem.Text(err))
 	}
 }
 
@@ -312,6 +375,7 @@ func (r *run) collectAll(v store.View, leaving []*store.Entry[state.Resource]) {
 		first := !slices.ContainsFunc(stay, func(o model.ManifestName) bool { return model.DependsOn(deps, o, n) })
 		last := first && len(e.Finalizers) == 1 // the others release it first
 		switch {
+		case !r.collects(e.Value.Manifest): // another run does, and this one only waits for it
 		case last && r.stays(v, e.Value):
 			r.let(e.ID)
 		case last:
@@ -321,6 +385,9 @@ func (r *run) collectAll(v store.View, leaving []*store.Entry[state.Resource]) {
 	}
 }
 
+// collects reports whether the run collects the leftovers of a resource.
+func (r *run) collects(m model.Manifest) bool { return m.Cluster() == r.on }
+
 // resources are the resources that a snapshot declared.
 type resources struct {
 	entries []*store.Entry[state.Resource]
@@ -328,8 +395,8 @@ type resources struct {
 	deployed map[string]bool
 }
 
-// turned records which resources have objects, and reports whether one of them has become a resource without objects.
-func (r *resources) turned(v store.View) bool {
+// turned records which resources have objects in a cluster, and reports whether one of them has become a resource without objects there.
+func (r *resources) turned(v store.View, on string) bool {
 	if r.deployed == nil {
 		r.deployed = map[string]bool{}
 	}
@@ -339,8 +406,10 @@ func (r *resources) turned(v store.View) bool {
 		if i < len(r.entries) && r.entries[i] == e || e.Phase != store.Running {
 			continue
 		}
-		found = found || r.deployed[e.ID] && !e.Value.Manifest.IsK8s()
-		r.deployed[e.ID] = e.Value.Manifest.IsK8s()
+		m := &e.Value.Manifest
+		deploys := m.IsK8s() && m.Cluster() == on
+		found = found || r.deployed[e.ID] && !deploys
+		r.deployed[e.ID] = deploys
 	}
 	r.entries = now
 	return found

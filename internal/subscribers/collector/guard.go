@@ -44,7 +44,7 @@ func (r *run) hold(v store.View, leaving []*store.Entry[state.Resource]) []*stor
 		return true
 	})
 	r.held = now
-	if !slices.Equal(names, r.toldHeld) {
+	if r.on == "" && !slices.Equal(names, r.toldHeld) { // all runs see the same
 		r.toldHeld = names
 		r.rt.Dispatch(state.LeavingHeld{Names: names})
 	}
@@ -61,7 +61,7 @@ func (r *run) keep(v store.View) {
 		return
 	}
 	r.unsure = false
-	kept, err := r.cluster.Kept(r.ctx, func() []model.Manifest { return state.Declarations(v) }, state.Chosen(v), r.options.Namespace)
+	kept, err := r.cluster.Kept(r.ctx, func() []model.Manifest { return model.DeclaredOn(state.Declarations(v), r.on) }, state.Chosen(v), r.namespace(v))
 	if err != nil {
 		return // each deletion decides for itself
 	}
@@ -72,7 +72,7 @@ func (r *run) keep(v store.View) {
 	}
 	if guarded != r.toldGuarded {
 		r.toldGuarded = guarded
-		r.rt.Dispatch(state.PruneGuardChanged{Why: guarded})
+		r.joint.guard(r.rt, r.on, guarded)
 	}
 	var names []string
 	for _, name := range kept.Resources {
@@ -104,14 +104,14 @@ func (r *run) release(v store.View) {
 	}
 	if now := state.TheSession(v).PruneGuard.Released; now != r.asked && !r.deletions.runs(pruning) {
 		r.asked = now
-		declared, chosen := state.Declarations(v), state.Chosen(v)
+		declared, chosen, namespace := model.DeclaredOn(state.Declarations(v), r.on), state.Chosen(v), r.namespace(v)
 		r.deletions.start(pruning, "", func(ctx, _ context.Context) error {
 			log := r.logs.Logger("", "collect", logstore.SourceBuild)
 			if len(r.beside(ctx)) > 0 {
 				logstore.Warnf(log, "Another session works on this project, and may need what would be deleted: hone gc looks at it, too")
 				return nil
 			}
-			if err := r.cluster.Prune(ctx, declared, chosen, r.options.Namespace, log); err != nil {
+			if err := r.cluster.Prune(ctx, declared, chosen, namespace, log); err != nil {
 				return r.report("", fmt.Errorf("delete what is no longer declared: %w", err))
 			}
 			return nil

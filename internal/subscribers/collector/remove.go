@@ -8,6 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -32,8 +33,13 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	return r.remove(ctx, enough, was.Manifest.Name, undeclared)
 }
 
-// declared returns the declarations of the Tiltfile now.
-func (r *run) declared() []model.Manifest { return state.Declarations(r.rt.View()) }
+// declared returns the declarations of the Tiltfile now, as far as they concern the cluster.
+func (r *run) declared() []model.Manifest {
+	return model.DeclaredOn(state.Declarations(r.rt.View()), r.on)
+}
+
+// namespace returns the namespace for objects that name none.
+func (r *run) namespace(v store.View) string { return state.NamespaceOn(v, r.on, r.options.Namespace) }
 
 // settled waits until the declarations are final: a file that is changed and changed back takes no object along.
 func (r *run) settled(ctx context.Context) error {
@@ -53,10 +59,11 @@ func (r *run) settled(ctx context.Context) error {
 func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, why string) error {
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
 	var settled func(context.Context) error
-	if why == undeclared {
+	leaves := why == undeclared || why == moved
+	if leaves {
 		settled = func(context.Context) error { return r.settled(enough) }
 	}
-	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Undeclared: why == undeclared, Namespace: r.options.Namespace, Log: log, Enough: enough,
+	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Undeclared: leaves, Namespace: r.namespace(r.rt.View()), Log: log, Enough: enough,
 		Declared: r.declared, Settled: settled,
 		Chosen: func(name model.ManifestName) bool { return state.Chosen(r.rt.View())(name) }})
 	if len(bereft) > 0 {

@@ -73,13 +73,29 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 	for _, resource := range slices.Sorted(maps.Keys(records)) {
 		// A resource that is now declared as another kind, under the same name, no longer has objects either.
 		e := state.Resources.In(rt.View()).Ref(string(resource))
-		if e != nil && e.Value.Manifest.IsK8s() || !chosen(resource) {
+		deploys := e != nil && e.Value.Manifest.IsK8s()
+		if deploys && r.collects(e.Value.Manifest) || !chosen(resource) {
 			continue
 		}
+		why := undeclared
+		if deploys {
+			if why = moved; !standsElsewhere(rt.View(), e.Value.Manifest) {
+				complete = false
+				continue
+			}
+		}
 		complete = complete && !r.deletions.open(resource)
-		r.deletions.start(resource, "", func(ctx, enough context.Context) error { return r.remove(ctx, enough, resource, undeclared) })
+		r.deletions.start(resource, "", func(ctx, enough context.Context) error { return r.remove(ctx, enough, resource, why) })
 	}
 	return complete, nil
+}
+
+// standsElsewhere reports whether a resource has become ready in the cluster that the Tiltfile declares for it. Until then, its objects in another
+// one stay.
+func standsElsewhere(v store.View, m model.Manifest) bool {
+	u := state.Updates.In(v).Value(string(m.Name))
+	there := len(u.Applied) > 0 && u.Applied[0].Cluster == m.Cluster()
+	return there && !u.AwaitsReady()
 }
 
 // madeBy, before the name of a local resource, stands for its products of earlier sessions.
@@ -190,13 +206,14 @@ func (r *run) finish(v store.View) (again bool) {
 		return true
 	}
 	for _, name := range names {
-		if e := state.Resources.In(v).Ref(string(name)); e == nil || e.Phase != store.Running {
+		e := state.Resources.In(v).Ref(string(name))
+		if e == nil || e.Phase != store.Running || !r.collects(e.Value.Manifest) {
 			continue // it is deleted as a whole
 		}
 		again = again || r.deletions.paused(leftOf+name)
 		r.deletions.start(leftOf+name, "", func(ctx, _ context.Context) error {
 			log := r.logs.Logger(name, "collect:"+string(name), logstore.SourceBuild)
-			if err := r.cluster.Finish(ctx, buildanddeploy.RemoveRequest{Resource: name, Namespace: r.options.Namespace, Declared: r.declared, Settled: r.settled, Log: log}); err != nil {
+			if err := r.cluster.Finish(ctx, buildanddeploy.RemoveRequest{Resource: name, Namespace: r.namespace(v), Declared: r.declared, Settled: r.settled, Log: log}); err != nil {
 				return r.report(name, fmt.Errorf("delete what %s no longer declares: %w", name, err))
 			}
 			return nil

@@ -184,14 +184,11 @@ func (k *keeper) note(resource model.ManifestName, id string, files []string, at
 
 // forget removes the containers of this session that are gone.
 func (k *keeper) forget(v store.View) {
-	there := map[string]bool{}
-	for e := range state.Pods.In(v).Refs() {
-		for _, c := range e.Value.AllContainers() {
-			there[c.ID] = true
-		}
-	}
 	for id := range k.owed {
-		if !there[id] {
+		there := func(p state.Pod) bool {
+			return slices.ContainsFunc(p.AllContainers(), func(c model.Container) bool { return c.ID == id })
+		}
+		if !slices.ContainsFunc(state.PodsOf(v, k.record.Containers[id].Resource), there) {
 			delete(k.owed, id)
 			delete(k.synced, id)
 			delete(k.record.Containers, id)

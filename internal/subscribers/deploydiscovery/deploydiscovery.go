@@ -42,9 +42,9 @@ func (s *Subscriber) Contract() store.Contract {
 // scope is one kind in one namespace, or in the whole cluster for kinds without namespaces: the objects that carry hone's
 // labels, all of them if a command of the user applied one, or the one object called name.
 type scope struct {
-	apiVersion, kind, namespace string
-	all                         bool
-	name                        string
+	cluster, apiVersion, kind, namespace string
+	all                                  bool
+	name                                 string
 }
 
 // labelled reports whether an object leaves the scope when it loses hone's label, as if it were deleted.
@@ -62,7 +62,7 @@ func (sc scope) String() string {
 	if sc.labelled() {
 		which = deploy.LabelManagedBy
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s/%s %s %s", sc.apiVersion, sc.kind, sc.namespace, which))
+	return strings.TrimSpace(fmt.Sprintf("%s/%s %s %s", sc.apiVersion, sc.kind, sc.namespace, which)) + clusterwatch.In(sc.cluster)
 }
 
 // Run implements store.Subscriber.
@@ -75,7 +75,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ObjectEvent)) error {
-	req := k8s.WatchRequest{OnTrouble: trouble, Name: sc.name}
+	req := k8s.WatchRequest{Cluster: sc.cluster, OnTrouble: trouble, Name: sc.name}
 	if sc.labelled() {
 		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 	}

@@ -69,7 +69,7 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 			if !buildcontrol.HasStatus(a.ObjectID) {
 				continue
 			}
-			o := applied{a.ObjectID, model.ManifestName(e.ID), scope{apiVersion: a.APIVersion, kind: a.Kind, namespace: a.Namespace, all: a.Foreign}}
+			o := applied{a.ObjectID, model.ManifestName(e.ID), scope{cluster: a.Cluster, apiVersion: a.APIVersion, kind: a.Kind, namespace: a.Namespace, all: a.Foreign}}
 			b.owned[a.UID] = o
 			users[o.scope] = append(users[o.scope], o.resource)
 			if _, left := b.left[a.UID]; left {

@@ -31,11 +31,11 @@ type Client interface {
 	WatchMetadata(ctx context.Context, apiVersion, kind, manager string, req k8s.WatchRequest, fn func(k8s.MetadataEvent)) error
 }
 
-// Comparer compares objects of a resource with their last applied state, and leaves fields to others, as buildanddeploy.Cluster
-// does.
+// Comparer compares objects of a resource in a cluster, named as in model.K8sTarget, with their last applied state, and leaves fields to
+// others, as buildanddeploy.Clusters do.
 type Comparer interface {
-	Differences(ctx context.Context, resource model.ManifestName, objects []model.ObjectID) ([]api.PlanStep, error)
-	Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error)
+	Differences(ctx context.Context, cluster string, resource model.ManifestName, objects []model.ObjectID) ([]api.PlanStep, error)
+	Accept(ctx context.Context, cluster string, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error)
 }
 
 // Subscriber is the DriftWatcher.
@@ -68,8 +68,8 @@ func (s *Subscriber) Contract() store.Contract {
 // scope is one kind in one namespace, or in the whole cluster for kinds without namespaces: the objects that carry hone's labels, or all
 // of them if hone did not make one.
 type scope struct {
-	apiVersion, kind, namespace string
-	all                         bool
+	cluster, apiVersion, kind, namespace string
+	all                                  bool
 }
 
 // String names the watch.
@@ -78,7 +78,7 @@ func (sc scope) String() string {
 	if sc.all {
 		labels = ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s/%s metadata %s %s", sc.apiVersion, sc.kind, sc.namespace, labels))
+	return strings.TrimSpace(fmt.Sprintf("%s/%s metadata %s %s", sc.apiVersion, sc.kind, sc.namespace, labels)) + clusterwatch.In(sc.cluster)
 }
 
 // Run implements store.Subscriber.
@@ -93,7 +93,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.MetadataEvent)) error {
-	req := k8s.WatchRequest{OnTrouble: trouble}
+	req := k8s.WatchRequest{Cluster: sc.cluster, OnTrouble: trouble}
 	if !sc.all {
 		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 	}

@@ -39,7 +39,7 @@ type comparer struct {
 	holdAccept chan struct{}
 }
 
-func (c *comparer) Accept(ctx context.Context, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error) {
+func (c *comparer) Accept(ctx context.Context, _ string, resource model.ManifestName, fields map[model.ObjectID][]string) (map[model.ObjectID][]string, error) {
 	c.mu.Lock()
 	hold := c.holdAccept
 	c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *comparer) Accept(ctx context.Context, resource model.ManifestName, fiel
 	return fields, nil
 }
 
-func (c *comparer) Differences(ctx context.Context, resource model.ManifestName, ids []model.ObjectID) ([]api.PlanStep, error) {
+func (c *comparer) Differences(ctx context.Context, _ string, resource model.ManifestName, ids []model.ObjectID) ([]api.PlanStep, error) {
 	c.mu.Lock()
 	hold := c.hold
 	var out []api.PlanStep
@@ -143,7 +143,7 @@ func id(name string) model.ObjectID {
 	return model.ObjectID{Kind: "ConfigMap", Namespace: "default", Name: name}
 }
 
-func object(name, uid string) model.AppliedObject {
+func objectNamed(name, uid string) model.AppliedObject {
 	return model.AppliedObject{ObjectID: id(name), APIVersion: "v1", UID: uid}
 }
 
@@ -169,7 +169,7 @@ func TestKeep(t *testing.T) {
 		f := start(t)
 		f.see("a", "u1", "o1", "r1")
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
-		f.deploy("web", 1, object("a", "u1"))
+		f.deploy("web", 1, objectNamed("a", "u1"))
 		f.check("compared once", []string{"web: a"})
 		serial, revision := 1, 1
 		theirs := func(value string) {
@@ -185,7 +185,7 @@ func TestKeep(t *testing.T) {
 			serial++
 			f.set(func() { delete(f.steps, "a") })
 			f.Then(state.BuildStarted{Resource: "web", Serial: serial, At: time.Now()},
-				state.BuildCompleted{Resource: "web", Serial: serial, At: time.Now(), Deployed: true, Applied: []model.AppliedObject{object("a", "u1")}})
+				state.BuildCompleted{Resource: "web", Serial: serial, At: time.Now(), Deployed: true, Applied: []model.AppliedObject{objectNamed("a", "u1")}})
 			f.see("a", "u1", "o1", fmt.Sprint("r", revision))
 		}
 		for i := range mostKept {
@@ -237,10 +237,10 @@ func TestDrift(t *testing.T) {
 		f.see("foreign", "u9", "o1", "r1")
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web"), statetest.K8s("db")))
 		f.check("before the deploy", nil)
-		theirs := object("foreign", "u9")
+		theirs := objectNamed("foreign", "u9")
 		theirs.Foreign = true
-		f.deploy("web", 1, object("a", "u1"), theirs)
-		f.deploy("db", 1, object("b", "u2"))
+		f.deploy("web", 1, objectNamed("a", "u1"), theirs)
+		f.deploy("db", 1, objectNamed("b", "u2"))
 		f.check("each object is compared once", []string{"db: b", "web: a"})
 
 		f.see("a", "u1", "o1", "r2")
@@ -270,7 +270,7 @@ func TestDrift(t *testing.T) {
 		time.Sleep(lookAgain / 2)
 		f.check("made again, without a label", []string{"db: b"}, "db: b made again")
 		f.set(func() { delete(f.steps, "b") })
-		f.deploy("db", 2, object("b", "u3"))
+		f.deploy("db", 2, objectNamed("b", "u3"))
 		f.see("b", "u3", "o1", "r2")
 		f.check("taken over by a deploy", []string{"db: b"})
 
@@ -397,7 +397,7 @@ func TestLabelRemoved(t *testing.T) {
 		f := start(t)
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
 		f.see("a", "u", "o", "r")
-		f.deploy("web", 1, object("a", "u"))
+		f.deploy("web", 1, objectNamed("a", "u"))
 		f.check("deployed", []string{"web: a"})
 		unlabelled := changed("u", "x")
 		unlabelled.Action = api.ActionBlocked
@@ -416,13 +416,13 @@ func TestWhileADeployRuns(t *testing.T) {
 		f := start(t)
 		f.see("a", "u1", "o1", "r1")
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
-		f.deploy("web", 1, object("a", "u1"))
+		f.deploy("web", 1, objectNamed("a", "u1"))
 		f.check("deployed", []string{"web: a"})
 		f.set(func() { f.steps["a"] = changed("u1", "x") })
 		f.Then(state.BuildStarted{Resource: "web", Serial: 2})
 		f.see("a", "u1", "o2", "r2")
 		f.check("an update runs", nil)
-		f.Then(state.BuildCompleted{Resource: "web", Serial: 2, Deployed: true, Applied: []model.AppliedObject{object("a", "u1")}})
+		f.Then(state.BuildCompleted{Resource: "web", Serial: 2, Deployed: true, Applied: []model.AppliedObject{objectNamed("a", "u1")}})
 		f.check("it has ended", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
 
 		f.set(func() { f.hold = make(chan struct{}) })
@@ -433,7 +433,7 @@ func TestWhileADeployRuns(t *testing.T) {
 		f.set(func() { close(f.hold); f.hold = nil })
 		f.check("what was compared when an update began does not count", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
 		f.set(func() { delete(f.steps, "a") })
-		f.Then(state.BuildCompleted{Resource: "web", Serial: 3, Deployed: true, Applied: []model.AppliedObject{object("a", "u1")}})
+		f.Then(state.BuildCompleted{Resource: "web", Serial: 3, Deployed: true, Applied: []model.AppliedObject{objectNamed("a", "u1")}})
 		f.check("the update has restored it", []string{"web: a"})
 	})
 }
@@ -446,7 +446,7 @@ func TestComparisonFails(t *testing.T) {
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
 		f.set(func() { f.steps["a"] = changed("u1", "x") })
 		f.set(func() { f.err = errors.New("away") })
-		f.deploy("web", 1, object("a", "u1"))
+		f.deploy("web", 1, objectNamed("a", "u1"))
 		f.check("the cluster does not answer", []string{"web: a"})
 		f.set(func() { f.err = nil })
 		time.Sleep(retry)
@@ -461,7 +461,7 @@ func TestAccept(t *testing.T) {
 		f := start(t)
 		f.see("a", "u1", "o1", "r1")
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
-		f.deploy("web", 1, object("a", "u1"))
+		f.deploy("web", 1, objectNamed("a", "u1"))
 		f.set(func() { f.steps["a"] = changed("u1", "x") })
 		f.check("drift", []string{"web: a"}, "web: a changed data.k=x by kubectl-edit")
 		accept := state.DriftAccepted{Fields: map[model.ManifestName][]state.AcceptedFields{"web": {{Object: id("a"), Paths: []string{"data.k"}}}}}
@@ -505,7 +505,7 @@ func TestAtOnce(t *testing.T) {
 		f.Then(statetest.Session, statetest.Loaded(all...))
 		f.set(func() { f.hold = make(chan struct{}) })
 		for i := range 5 {
-			f.deploy(fmt.Sprintf("r%d", i), 1, object(fmt.Sprintf("o%d", i), "u"))
+			f.deploy(fmt.Sprintf("r%d", i), 1, objectNamed(fmt.Sprintf("o%d", i), "u"))
 		}
 		f.check("the first ones", []string{"r0: o0", "r1: o1"})
 		f.set(func() { close(f.hold) })

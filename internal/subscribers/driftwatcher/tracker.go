@@ -57,6 +57,12 @@ const (
 // accepted and counts acceptances, news reports DriftAcceptanceEnded, and once the table no longer has Accept, Wanted resets both
 // fields.
 
+// object names an object: its cluster, as in model.K8sTarget, and its ID there.
+type object struct {
+	cluster string
+	model.ObjectID
+}
+
 // applied is an object that a resource applied.
 type applied struct {
 	resource model.ManifestName
@@ -76,7 +82,7 @@ type sight struct {
 // outcome is the result of a comparison: of some objects of a resource, as they were seen before it began.
 type outcome struct {
 	resource model.ManifestName
-	sights   map[model.ObjectID]sight
+	sights   map[object]sight
 	steps    []api.PlanStep
 	err      error
 	// accepted is set for the end of an acceptance, after which the sights are compared again.
@@ -88,7 +94,7 @@ type outcome struct {
 // resource is the watcher's knowledge of a resource with applied objects.
 type resource struct {
 	entry *store.Entry[state.Update]
-	ids   []model.ObjectID
+	ids   []object
 	// dirty is set if an object may have to be compared, due when the comparison is to begin, and busy while it runs.
 	dirty, busy bool
 	due         time.Time
@@ -107,16 +113,16 @@ type tracker struct {
 	comparer  Comparer
 	logs      *logstore.Store
 	resources map[model.ManifestName]*resource
-	objects   map[model.ObjectID]applied
+	objects   map[object]applied
 	wanted    map[scope][]model.ManifestName
-	seen      map[model.ObjectID]k8s.MetadataEvent
+	seen      map[object]k8s.MetadataEvent
 	synced    map[scope]bool
 	// compared are the sights of the last comparison of each object, and drift its results.
-	compared map[model.ObjectID]sight
-	drift    map[model.ObjectID]state.ObjectDrift
+	compared map[object]sight
+	drift    map[object]state.ObjectDrift
 	told     map[model.ManifestName]state.Drift
 	// kept are the times when changes of others to kept objects were last noticed, to be undone.
-	kept map[model.ObjectID][]time.Time
+	kept map[object][]time.Time
 	// recorded are the resources whose acceptance has ended since news was called.
 	recorded []model.ManifestName
 	// view is the newest snapshot.
@@ -131,8 +137,8 @@ type tracker struct {
 }
 
 func newTracker(ctx context.Context, c Comparer, logs *logstore.Store) *tracker {
-	return &tracker{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, objects: map[model.ObjectID]applied{}, seen: map[model.ObjectID]k8s.MetadataEvent{},
-		synced: map[scope]bool{}, compared: map[model.ObjectID]sight{}, drift: map[model.ObjectID]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{}, kept: map[model.ObjectID][]time.Time{},
+	return &tracker{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, objects: map[object]applied{}, seen: map[object]k8s.MetadataEvent{},
+		synced: map[scope]bool{}, compared: map[object]sight{}, drift: map[object]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{}, kept: map[object][]time.Time{},
 		wake: make(chan struct{}, 1)}
 }
 
@@ -186,13 +192,14 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 // accept begins to record the changes of a resource that the user has accepted.
 func (b *tracker) accept(name model.ManifestName, r *resource, e *store.Entry[state.Drift]) {
 	r.accepts = e
+	on := r.entry.Value.Applied[0].Cluster
 	fields := map[model.ObjectID][]string{}
 	for _, a := range e.Value.Accept {
 		fields[a.Object] = a.Paths
 	}
 	b.checks.Go(func() {
 		log := b.logs.Logger(name, "drift:"+string(name), logstore.SourceBuild)
-		accepted, err := b.comparer.Accept(b.ctx, name, fields)
+		accepted, err := b.comparer.Accept(b.ctx, on, name, fields)
 		for _, id := range slices.SortedFunc(maps.Keys(accepted), compareIDs) {
 			logstore.Infof(log, "%s/%s: %s: left to others, until the Tiltfile's own value changes, or the object is made again",
 				strings.ToLower(id.Kind), id.Name, strings.Join(accepted[id], ", "))
@@ -221,31 +228,32 @@ func sameObjects(a, b []model.AppliedObject) bool {
 
 // index lists the objects of all resources, and drops the records of other objects.
 func (b *tracker) index() {
-	b.objects, b.wanted = map[model.ObjectID]applied{}, map[scope][]model.ManifestName{}
+	b.objects, b.wanted = map[object]applied{}, map[scope][]model.ManifestName{}
 	for name, r := range b.resources {
-		r.ids = r.ids[:0:0]
+		r.ids = nil
 		for _, o := range r.entry.Value.Applied {
 			if o.APIVersion == "" { // a container of Compose
 				continue
 			}
-			sc := scope{o.APIVersion, o.Kind, o.Namespace, o.Foreign}
-			r.ids = append(r.ids, o.ObjectID)
-			b.objects[o.ObjectID], b.wanted[sc] = applied{name, o.UID, sc, o.Foreign}, nil
+			sc, id := scope{o.Cluster, o.APIVersion, o.Kind, o.Namespace, o.Foreign}, object{o.Cluster, o.ObjectID}
+			r.ids = append(r.ids, id)
+			b.objects[id], b.wanted[sc] = applied{name, o.UID, sc, o.Foreign}, nil
 		}
 	}
 	maps.DeleteFunc(b.synced, func(sc scope, _ bool) bool { _, watched := b.wanted[sc]; return !watched })
-	known := func(id model.ObjectID) bool { _, ok := b.objects[id]; return ok }
-	maps.DeleteFunc(b.compared, func(id model.ObjectID, _ sight) bool { return !known(id) })
-	maps.DeleteFunc(b.drift, func(id model.ObjectID, _ state.ObjectDrift) bool { return !known(id) })
-	maps.DeleteFunc(b.kept, func(id model.ObjectID, _ []time.Time) bool { return !known(id) })
-	maps.DeleteFunc(b.seen, func(id model.ObjectID, e k8s.MetadataEvent) bool { return !b.watches(id) })
+	known := func(id object) bool { _, ok := b.objects[id]; return ok }
+	maps.DeleteFunc(b.compared, func(id object, _ sight) bool { return !known(id) })
+	maps.DeleteFunc(b.drift, func(id object, _ state.ObjectDrift) bool { return !known(id) })
+	maps.DeleteFunc(b.kept, func(id object, _ []time.Time) bool { return !known(id) })
+	maps.DeleteFunc(b.seen, func(id object, e k8s.MetadataEvent) bool { return !b.watches(id) })
 }
 
 // watches reports whether a running watch reports objects like this one: then its earlier reports must stay known, because it will
 // not repeat them.
-func (b *tracker) watches(id model.ObjectID) bool {
+func (b *tracker) watches(id object) bool {
 	for sc := range b.wanted {
-		if sc.kind == id.Kind && (sc.namespace == "" || sc.namespace == id.Namespace) {
+		of := sc.kind == id.Kind && sc.cluster == id.cluster
+		if of && (sc.namespace == "" || sc.namespace == id.Namespace) {
 			return true
 		}
 	}
@@ -254,6 +262,7 @@ func (b *tracker) watches(id model.ObjectID) bool {
 
 // Take implements clusterwatch.Follower.
 func (b *tracker) Take(sc scope, e k8s.MetadataEvent) bool {
+	id := object{sc.cluster, e.ID}
 	switch {
 	case e.Synced:
 		b.synced[sc] = true
@@ -264,14 +273,14 @@ func (b *tracker) Take(sc scope, e k8s.MetadataEvent) bool {
 		}
 		return true
 	case e.Deleted:
-		if b.seen[e.ID].UID == e.UID {
-			delete(b.seen, e.ID)
+		if b.seen[id].UID == e.UID {
+			delete(b.seen, id)
 		}
 	default:
 		e.Labels = nil // not needed, and the largest part
-		b.seen[e.ID] = e
+		b.seen[id] = e
 	}
-	a, ours := b.objects[e.ID]
+	a, ours := b.objects[id]
 	if ours {
 		b.resources[a.resource].dirty = true
 	}
@@ -279,7 +288,7 @@ func (b *tracker) Take(sc scope, e k8s.MetadataEvent) bool {
 }
 
 // sight returns the watch's report of an object; ok is false while there is none.
-func (b *tracker) sight(id model.ObjectID, a applied) (s sight, ok bool) {
+func (b *tracker) sight(id object, a applied) (s sight, ok bool) {
 	if e, ok := b.seen[id]; ok {
 		return sight{uid: e.UID, owned: e.Owned, revision: e.Revision, leaving: e.Leaving}, true
 	}
@@ -287,8 +296,8 @@ func (b *tracker) sight(id model.ObjectID, a applied) (s sight, ok bool) {
 }
 
 // pending returns the objects of a resource that have to be compared. first is set if none of them was before.
-func (b *tracker) pending(r *resource, at time.Time) (out map[model.ObjectID]sight, first bool) {
-	out, first = map[model.ObjectID]sight{}, true
+func (b *tracker) pending(r *resource, at time.Time) (out map[object]sight, first bool) {
+	out, first = map[object]sight{}, true
 	look := !r.lookAt.IsZero() && !at.Before(r.lookAt)
 	for _, id := range r.ids {
 		a := b.objects[id]
@@ -311,7 +320,7 @@ func (b *tracker) pending(r *resource, at time.Time) (out map[model.ObjectID]sig
 
 // unwatched reports whether the watch does not report what happens to an object that has drifted: what others make lacks the labels
 // that the watch selects, and so does an object whose label was removed.
-func (b *tracker) unwatched(id model.ObjectID) bool {
+func (b *tracker) unwatched(id object) bool {
 	d, drifted := b.drift[id]
 	return drifted && (b.compared[id].gone || d.What == state.DriftRemade)
 }
@@ -368,12 +377,17 @@ func (b *tracker) compare(name model.ManifestName, r *resource, now time.Time) {
 	}
 	r.busy = true
 	b.running++
-	ids := slices.DeleteFunc(slices.SortedFunc(maps.Keys(sights), compareIDs), func(id model.ObjectID) bool { return b.objects[id].foreign })
+	on, ids := "", []model.ObjectID{} // a resource is in one cluster
+	for _, id := range slices.SortedFunc(maps.Keys(sights), compareObjects) {
+		if on = id.cluster; !b.objects[id].foreign {
+			ids = append(ids, id.ObjectID)
+		}
+	}
 	acceptances := r.acceptances
 	b.checks.Go(func() {
 		o := outcome{resource: name, sights: sights, acceptances: acceptances}
 		if len(ids) > 0 {
-			o.steps, o.err = b.comparer.Differences(b.ctx, name, ids)
+			o.steps, o.err = b.comparer.Differences(b.ctx, on, name, ids)
 		}
 		b.ended(o)
 	})
@@ -425,12 +439,12 @@ func (b *tracker) collect(now time.Time) {
 			b.compared[id] = s
 			was, drifted := b.drift[id]
 			delete(b.drift, id)
-			d, differs := driftOf(steps[id], id, a, s)
-			if !differs || d.What == state.DriftDeleted && b.vanishes(id, a) {
+			d, differs := driftOf(steps[id.ObjectID], id.ObjectID, a, s)
+			if !differs || d.What == state.DriftDeleted && b.vanishes(id.ObjectID, a) {
 				continue
 			}
 			asked := d.Keep
-			d.Keep = asked && b.keeps(o.resource, d, was, drifted, now)
+			d.Keep = asked && b.keeps(id, o.resource, d, was, drifted, now)
 			if asked && !d.Keep && d.What == state.DriftDeleted {
 				d.Reason = "again and again"
 			}
@@ -441,13 +455,13 @@ func (b *tracker) collect(now time.Time) {
 }
 
 // keeps reports whether a change of others to an object, or its deletion, is to be undone. was is the drift before, if it had drifted.
-func (b *tracker) keeps(name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
+func (b *tracker) keeps(id object, name model.ManifestName, d, was state.ObjectDrift, drifted bool, now time.Time) bool {
 	same := drifted && d.What == was.What && d.UID == was.UID
 	if same && reflect.DeepEqual(d.Fields, was.Fields) { // it was noticed before
 		return was.Keep
 	}
-	before := slices.DeleteFunc(b.kept[d.Object], func(at time.Time) bool { return now.Sub(at) >= keptWithin })
-	b.kept[d.Object] = append(before, now)
+	before := slices.DeleteFunc(b.kept[id], func(at time.Time) bool { return now.Sub(at) >= keptWithin })
+	b.kept[id] = append(before, now)
 	if len(before) < mostKept {
 		return true
 	}
@@ -516,7 +530,7 @@ func (b *tracker) news() (out []store.Action) {
 	}
 	b.recorded = nil
 	now := map[model.ManifestName]state.Drift{}
-	for _, id := range slices.SortedFunc(maps.Keys(b.drift), compareIDs) {
+	for _, id := range slices.SortedFunc(maps.Keys(b.drift), compareObjects) {
 		name := b.objects[id].resource
 		now[name] = state.Drift{Objects: append(now[name].Objects, b.drift[id])}
 	}
@@ -533,6 +547,10 @@ func (b *tracker) news() (out []store.Action) {
 		}
 	}
 	return out
+}
+
+func compareObjects(a, b object) int {
+	return cmp.Or(cmp.Compare(a.cluster, b.cluster), compareIDs(a.ObjectID, b.ObjectID))
 }
 
 func compareIDs(a, b model.ObjectID) int {

@@ -46,7 +46,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      "EventWatcher",
 		Doc:       "Records Kubernetes' events about a resource's objects, and writes to the resource's log: warnings, pulled images, failing probes, slow rollouts, and watches that do not work.",
 		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods, state.Objects, state.ClusterWatches),
-		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{}, state.KubeEventsSeen{})...),
+		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{}, state.KubeEventsSeen{}, state.ImagePulled{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
 		Feedback:  "the state of its own watches is reported like that of others, and changes none of them; the answer of a probe is only recorded with its pod, and events are only recorded, those about refused pods with their resource, too",
@@ -59,12 +59,18 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	watches := clusterwatch.Watches[string, k8s.KubeEvent]{ID: func(namespace string) string { return "events " + namespace }, Watch: s.watch}
-	return clusterwatch.Run(ctx, rt, watches, &follower{Subscriber: s, reporter: newReporter(s.say, s.now), recorder: newRecorder(s.now), said: map[string]state.ClusterWatch{}})
+	watches := clusterwatch.Watches[scope, k8s.KubeEvent]{ID: scope.String, Watch: s.watch}
+	return clusterwatch.Run(ctx, rt, watches, &follower{Subscriber: s, reporter: newReporter(s.say, s.now), recorder: newRecorder(s.now), owners: newOwners(), said: map[string]state.ClusterWatch{}})
 }
 
-func (s *Subscriber) watch(ctx context.Context, namespace string, trouble func(error), event func(k8s.KubeEvent)) error {
-	return s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: trouble}, event)
+// scope is a namespace of a cluster.
+type scope struct{ cluster, namespace string }
+
+// String names the watch.
+func (sc scope) String() string { return "events " + sc.namespace + clusterwatch.In(sc.cluster) }
+
+func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.KubeEvent)) error {
+	return s.client.WatchEvents(ctx, k8s.WatchRequest{Cluster: sc.cluster, Namespaces: []string{sc.namespace}, OnTrouble: trouble}, event)
 }
 
 // follower passes events to the reporter and the recorder.
@@ -72,6 +78,10 @@ type follower struct {
 	*Subscriber
 	reporter *reporter
 	recorder *recorder
+	owners   *owners
+	// wanted are the watches for the applied objects.
+	applied *state.AppliedSet
+	wanted  map[scope][]model.ManifestName
 	// said are the failing watches that the logs have reported, by id.
 	said map[string]state.ClusterWatch
 	// since is the beginning of the session.
@@ -79,14 +89,17 @@ type follower struct {
 }
 
 // Wanted implements clusterwatch.Follower.
-func (f *follower) Wanted(v store.View) map[string][]model.ManifestName {
+func (f *follower) Wanted(v store.View) map[scope][]model.ManifestName {
 	f.since = state.TheSession(v).StartedAt.Add(-time.Second) // events have whole seconds
 	f.sayWatches(v, f.said)
-	return namespaces(v)
+	if set := state.Applied(v); set != f.applied {
+		f.applied, f.wanted = set, namespaces(set)
+	}
+	return f.wanted
 }
 
 // Take implements clusterwatch.Follower.
-func (f *follower) Take(_ string, e k8s.KubeEvent) bool {
+func (f *follower) Take(_ scope, e k8s.KubeEvent) bool {
 	if e.Synced {
 		return false
 	}
@@ -99,8 +112,9 @@ func (f *follower) Take(_ string, e k8s.KubeEvent) bool {
 
 // Changes implements clusterwatch.Follower.
 func (f *follower) Changes(_ context.Context, v store.View) ([]store.Action, time.Duration) {
-	probes, soon := f.reporter.tell(v)
-	seen, later := f.recorder.record(v)
+	f.owners.follow(v)
+	probes, soon := f.reporter.tell(v, f.owners.names)
+	seen, later := f.recorder.record(f.owners.names)
 	return append(probes, seen...), soonest(soon, later)
 }
 
@@ -137,30 +151,14 @@ func (s *Subscriber) say(name model.ManifestName, level logstore.Level, text str
 }
 
 // namespaces returns the namespaces of applied objects, and the resources that own them.
-func namespaces(v store.View) map[string][]model.ManifestName {
-	out := map[string][]model.ManifestName{}
-	for e := range state.Updates.In(v).Refs() {
-		for _, a := range e.Value.Applied {
+func namespaces(set *state.AppliedSet) map[scope][]model.ManifestName {
+	out := map[scope][]model.ManifestName{}
+	for _, by := range set.Of {
+		for _, a := range by.Objects {
 			if a.Namespace != "" {
-				out[a.Namespace] = append(out[a.Namespace], model.ManifestName(e.ID))
+				sc := scope{a.Cluster, a.Namespace}
+				out[sc] = append(out[sc], by.Resource)
 			}
-		}
-	}
-	return out
-}
-
-// owners maps the UIDs of applied objects, of pods, and of the controllers between them to resources.
-func owners(v store.View) map[string]model.ManifestName {
-	out := map[string]model.ManifestName{}
-	for e := range state.Updates.In(v).Refs() {
-		for _, a := range e.Value.Applied {
-			out[a.UID] = model.ManifestName(e.ID)
-		}
-	}
-	for e := range state.Pods.In(v).Refs() {
-		out[e.ID] = e.Value.Resource
-		if e.Value.Owner != "" {
-			out[e.Value.Owner] = e.Value.Resource
 		}
 	}
 	return out

@@ -178,6 +178,20 @@ const (
 	refuses   = `Readiness probe failed: Get "http://10.0.0.5:80/": dial tcp 10.0.0.5:80: connect: connection refused`
 )
 
+// pulls checks the pulls of images among the events of the session.
+func (f *tale) pulls(want ...string) {
+	f.t.Helper()
+	var got []string
+	for e := range state.Events.In(f.View()).Refs() {
+		if p, ok := e.Value.What.(state.ImagePulled); ok {
+			got = append(got, fmt.Sprint(p.Resource, " ", p.Image, " ", p.Took))
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Errorf("pulls (-want +got):\n%s", diff)
+	}
+}
+
 // TestTales checks how Kubernetes' work on a pod is described for people.
 func TestTales(t *testing.T) {
 	took := func(d string) string { return fmt.Sprintf(pulledIt, d, d) }
@@ -207,10 +221,12 @@ func TestTales(t *testing.T) {
 			f.says("Normal", pulled, took("321ms"))
 			f.pod(ready)
 			f.wants("one line", "info [event: pod default/p] "+took("321ms"))
+			f.pulls("web registry/web:1 321ms")
 			f.says("Normal", pulling, pullsIt+" ")
 			f.says("Normal", pulled, took("322ms"))
 			time.Sleep(time.Minute)
 			f.wants("and once for the image")
+			f.pulls("web registry/web:1 321ms", "web registry/web:1 322ms")
 		}},
 		{"an image that takes long", func(f *tale) {
 			f.deployed()

@@ -50,8 +50,8 @@ func (r *recorder) take(e k8s.KubeEvent) {
 }
 
 // record returns the action for the events whose resource is known, and after which time there may be more (0: not before
-// something else happens). Events about foreign objects are dropped after a while.
-func (r *recorder) record(v store.View) (actions []store.Action, again time.Duration) {
+// something else happens). Events about foreign objects are dropped after a while. owners maps UIDs to resources.
+func (r *recorder) record(owners map[string]model.ManifestName) (actions []store.Action, again time.Duration) {
 	if len(r.waiting) == 0 {
 		return nil, 0
 	}
@@ -60,7 +60,7 @@ func (r *recorder) record(v store.View) (actions []store.Action, again time.Dura
 		return nil, wait
 	}
 	r.due = now.Add(recordEvery)
-	owners, seen := owners(v), map[model.ManifestName][]state.KubeEvent{}
+	seen := map[model.ManifestName][]state.KubeEvent{}
 	var rest []arrival
 	for _, e := range r.waiting {
 		if name, ok := owners[e.ObjectUID]; ok && name != "" {

@@ -91,10 +91,9 @@ func (t *reporter) take(e k8s.KubeEvent) {
 }
 
 // tell writes the events that are due. It returns actions for failed probes, and the time after which more may be due
-// (0: never).
-func (t *reporter) tell(v store.View) (probes []store.Action, left time.Duration) {
+// (0: never). owners maps UIDs to resources.
+func (t *reporter) tell(v store.View, owners map[string]model.ManifestName) (probes []store.Action, left time.Duration) {
 	if len(t.pending) > 0 {
-		owners := owners(v)
 		var rest []k8s.KubeEvent
 		for _, e := range t.pending {
 			switch name, pod, is := owner(v, owners, e); {
@@ -148,7 +147,7 @@ func owner(v store.View, owners map[string]model.ManifestName, e k8s.KubeEvent) 
 	return "", nil, unknown
 }
 
-// ofPod reports an event of a pod, and returns an action if it is about a probe.
+// ofPod reports an event of a pod, and returns an action if it is about a probe or a pulled image.
 func (t *reporter) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) []store.Action {
 	at := place{p.UID, e.Object.FieldPath}
 	switch e.Reason {
@@ -167,9 +166,13 @@ func (t *reporter) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) 
 		}
 		return nil
 	case pulled:
+		image, took, known := pullOf(e.Message)
 		t.hasPulled(name, p, e, t.pulls[at])
 		delete(t.pulls, at)
-		return nil
+		if !known {
+			return nil
+		}
+		return []store.Action{state.ImagePulled{Resource: name, Pod: p.Name, Image: image, Took: took}}
 	case unhealthy:
 		f, ok := probeFailure(e)
 		if !ok {
@@ -214,21 +217,21 @@ const longest = 1000
 // pulledIn is Kubernetes' message about a pulled image: its name, and how long the pull took.
 var pulledIn = regexp.MustCompile(`image "([^"]*)" in ([0-9.hmsµn]+)`)
 
-// quickPull returns the image of Kubernetes' message about a pulled image; ok is false if the pull was slow.
-func quickPull(message string) (image string, ok bool) {
+// pullOf reads Kubernetes' message about a pulled image; ok is false if it does not tell the time.
+func pullOf(message string) (image string, took time.Duration, ok bool) {
 	m := pulledIn.FindStringSubmatch(message)
 	if m == nil {
-		return "", false
+		return "", 0, false
 	}
 	took, err := time.ParseDuration(m[2])
-	return m[1], err == nil && took < slowPull
+	return m[1], took, err == nil
 }
 
 // hasPulled reports a pulled image: after a slow pull with all preceding events, after a quick pull with one line, and only
 // once for each image of a resource, even if many pods pull it.
 func (t *reporter) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent, began *pull) {
-	image, quick := quickPull(e.Message)
-	quick = quick && (began == nil || !began.told)
+	image, took, known := pullOf(e.Message)
+	quick := known && took < slowPull && (began == nil || !began.told)
 	switch {
 	case quick && t.quick[[2]string{string(name), image}]:
 		return

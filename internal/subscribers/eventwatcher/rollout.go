@@ -24,10 +24,9 @@ type rollout struct {
 
 // rollingOut reports the progress of slow objects, and returns the time after which there may be more to report.
 func (t *reporter) rollingOut(v store.View) (left time.Duration) {
-	there := map[string]bool{}
-	for e := range state.Objects.In(v).Refs() {
+	objects := state.Objects.In(v)
+	for e := range objects.Refs() {
 		o := &e.Value
-		there[e.ID] = true
 		r := t.rollouts[e.ID]
 		if o.Health != model.HealthInProgress || o.Group == "batch" {
 			if r != nil && r.said != "" && o.Health == model.HealthCurrent {
@@ -52,7 +51,7 @@ func (t *reporter) rollingOut(v store.View) (left time.Duration) {
 		r.said, r.saidAt = how, t.now()
 	}
 	for uid := range t.rollouts {
-		if !there[uid] {
+		if objects.Ref(uid) == nil {
 			delete(t.rollouts, uid)
 		}
 	}

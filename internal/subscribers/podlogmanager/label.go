@@ -4,22 +4,21 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// label sets the prefix for the lines of each container: the container where the pod has several, and the pod where the
+// label sets the prefix for the lines of each container of a resource: the container where the pod has several, and the pod where the
 // resource has several.
-func (f *follower) label(v store.View) {
-	live := map[model.ManifestName][]model.Pod{}
-	for e := range state.Pods.In(v).Refs() {
-		if p := e.Value; p.Stands() && !p.Ended() {
-			live[p.Resource] = append(live[p.Resource], p.Pod)
+func (f *follower) label(pods []state.Pod) {
+	var live []model.Pod
+	for _, p := range pods {
+		if p.Stands() && !p.Ended() {
+			live = append(live, p.Pod)
 		}
 	}
-	for e := range state.Pods.In(v).Refs() {
-		p := e.Value.Pod
-		mark := podMark(p, live[p.Resource])
+	for _, pod := range pods {
+		p := pod.Pod
+		mark := podMark(p, live)
 		for _, c := range p.AllContainers() {
 			sp := f.places[place{p.UID, c.Name}]
 			if sp == nil {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ const (
 	name = "PodLogManager"
 	// lastLines bounds the wait, at the end of the session, for the logs of containers that have ended.
 	lastLines = 3 * time.Second
+	// fewStreams is the number of streams up to which a silent connection is replaced after podlogs.StallMax. With more of them, each may be
+	// silent for longer, since a replacement costs a request: twenty a second are enough.
+	fewStreams = 1200
 	// lastWords is the part that is read of a run that failed before the session began, counted from its end.
 	lastWords = 30 * time.Second
 )
@@ -51,11 +55,12 @@ type Subscriber struct {
 	logs   *logstore.Store
 	// places outlive a crash of Run, so that the next one continues where it stopped.
 	places map[place]*spot
+	open   atomic.Int64 // the number of streams
 }
 
 // New returns the subscriber. If a client is nil, its containers have no streams.
 func New(client Client, engine Engine, logs *logstore.Store) *Subscriber {
-	return &Subscriber{client, engine, logs, map[place]*spot{}}
+	return &Subscriber{client: client, engine: engine, logs: logs, places: map[place]*spot{}}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -142,33 +147,120 @@ type follower struct {
 	places  map[place]*spot
 	// begun are the runs that have had a stream.
 	begun map[key]bool
+	// decided are the resources as they were when their streams were last decided. A change of a pod decides about its resource alone.
+	decided map[model.ManifestName]decided
+	// past are the streams, by key, of pods and runs that are gone: their last lines may still be on their way, and they end on their own.
+	past map[key]model.ManifestName
+}
+
+// decided is a resource with its streams.
+type decided struct {
+	entry *store.Entry[state.Resource]
+	pods  *state.Group[state.Pod]
+	want  map[key]stream
+}
+
+// follows reports whether the resource has streams.
+func (d decided) follows() bool {
+	return d.entry != nil && d.entry.Value.Enabled && d.entry.Phase == store.Running
 }
 
 // update starts and stops streams.
 func (f *follower) update(v store.View) {
-	maps.DeleteFunc(f.places, func(at place, _ *spot) bool {
-		there := state.Pods.In(v).Ref(at.podUID) != nil
-		return !there
-	})
-	maps.DeleteFunc(f.begun, func(k key, _ bool) bool { return f.places[place{k.podUID, k.container}] == nil })
-	want := desired(v, f.begun)
-	for k, st := range want {
+	if f.decided == nil {
+		f.decided, f.past = map[model.ManifestName]decided{}, map[key]model.ManifestName{}
+		f.forget(v, maps.Keys(f.places)) // of an earlier run
+	}
+	resources, groups := state.Resources.In(v), state.PodsByResource.In(v)
+	var drop []key
+	add := map[key]stream{}
+	decide := func(name model.ManifestName, next decided) {
+		was := f.decided[name]
+		if was.entry != next.entry || was.pods != next.pods {
+			drop = append(drop, f.decide(v, name, next, add)...)
+		}
+	}
+	for e := range resources.Refs() {
+		name := model.ManifestName(e.ID)
+		decide(name, decided{entry: e, pods: groups[name]})
+	}
+	for name := range f.decided {
+		if len(f.decided) == resources.Len() {
+			break // all of them are there
+		}
+		if resources.Ref(string(name)) == nil {
+			decide(name, decided{})
+			delete(f.decided, name)
+		}
+	}
+	for k, name := range f.past {
+		_, back := add[k] // the pod belongs to another resource now
+		if !back && f.decided[name].follows() && f.streams.Runs(k) {
+			continue
+		}
+		delete(f.past, k)
+		if !back {
+			drop = append(drop, k)
+		}
+	}
+	f.streams.Change(drop, add)
+}
+
+// decide decides about the streams of a resource. It adds the missing ones to add, and returns those that end now.
+func (f *follower) decide(v store.View, name model.ManifestName, next decided, add map[key]stream) (drop []key) {
+	was := f.decided[name]
+	if next.follows() {
+		next.want = desired(next.pods.Values(), state.TheSession(v).StartedAt, f.begun)
+	}
+	for k, st := range next.want {
 		at := place{k.podUID, k.container}
 		if f.places[at] == nil {
 			f.places[at] = newSpot(f.source)
 		}
 		st.spot = f.places[at]
-		want[k] = st
-		f.begun[k] = true
+		add[k], f.begun[k] = st, true
 	}
-	// The log of a pod that has just gone may still be on its way: its stream ends on its own, since the pod is gone.
-	for k, st := range f.streams.Running() {
-		if e := state.Resources.In(v).Ref(string(st.pod.Resource)); e != nil && e.Phase == store.Running && e.Value.Enabled {
-			want[k] = st
+	for k := range was.want {
+		if _, still := next.want[k]; still {
+			continue
+		}
+		if next.follows() {
+			f.past[k] = name
+		} else {
+			drop = append(drop, k)
 		}
 	}
-	f.label(v)
-	f.streams.Reconcile(want)
+	f.decided[name] = next
+	f.forget(v, placesOf(was.pods))
+	f.label(next.pods.Values())
+	return drop
+}
+
+// placesOf yields the containers of pods.
+func placesOf(pods *state.Group[state.Pod]) iter.Seq[place] {
+	return func(yield func(place) bool) {
+		for _, p := range pods.Values() {
+			for _, c := range p.AllContainers() {
+				if !yield(place{p.UID, c.Name}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// forget drops the containers whose pods are gone.
+func (f *follower) forget(v store.View, of iter.Seq[place]) {
+	gone := false
+	for at := range of {
+		if state.Pods.In(v).Ref(at.podUID) == nil {
+			delete(f.places, at)
+			gone = true
+		}
+	}
+	if gone {
+		maps.DeleteFunc(f.begun, func(k key, _ bool) bool { return f.places[place{k.podUID, k.container}] == nil })
+	}
 }
 
 // finish gives the logs of ended containers time to arrive: ci ends as soon as a job is complete, which is before its last
@@ -195,17 +287,12 @@ func (s *Subscriber) releaseOnly(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// desired returns a stream for the newest run of each container. Runs that have ended keep their key for as long as the
+// desired returns a stream for the newest run of each container of a resource. Runs that have ended keep their key for as long as the
 // pod exists, so that they are read once.
-func desired(v store.View, begun map[key]bool) map[key]stream {
+func desired(pods []state.Pod, began time.Time, begun map[key]bool) map[key]stream {
 	out := map[key]stream{}
-	began := state.TheSession(v).StartedAt
-	resources := state.Resources.In(v)
-	for e := range state.Pods.In(v).Refs() {
-		p := e.Value.Pod
-		if r := resources.Ref(string(p.Resource)); r == nil || !r.Value.Enabled || r.Phase != store.Running {
-			continue
-		}
+	for _, pod := range pods {
+		p := pod.Pod
 		for _, c := range p.AllContainers() {
 			run := state.RunOf(p, c)
 			if quietContainers[c.Name] || run == "" {
@@ -252,6 +339,8 @@ func now(rt *store.Runtime, uid, container string) (run string, ended bool) {
 
 // follow reads a run to its end, and before it the run that was missed. Runs of one container take turns.
 func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, st stream) {
+	s.open.Add(1)
+	defer s.open.Add(-1)
 	if st.missed != "" {
 		c := s.config(rt, st, st.missed)
 		c.Previous = true
@@ -269,7 +358,7 @@ func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Con
 	}
 	lines := s.logs.Stream(base)
 	return podlogs.Config{
-		Namespace: st.pod.Namespace, Pod: pod, Container: st.name, ContainerID: id, Since: st.since,
+		Cluster: st.pod.Cluster, Namespace: st.pod.Namespace, Pod: pod, Container: st.name, ContainerID: id, Since: st.since,
 		Ended: func() bool {
 			running, ended := now(rt, st.pod.UID, st.name)
 			return running != id || ended
@@ -278,8 +367,14 @@ func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Con
 			running, _ := now(rt, st.pod.UID, st.name)
 			return running != "" && running != id && !st.pod.OfCompose()
 		},
-		Sink: func(t time.Time, text string) { lines.Append(t, *st.spot.prefix.Load(), text) },
+		StallMax: func() time.Duration { return stallMax(s.open.Load()) },
+		Sink:     func(t time.Time, text string) { lines.Append(t, *st.spot.prefix.Load(), text) },
 	}
+}
+
+// stallMax returns the time that a connection may stay silent while so many streams are open.
+func stallMax(streams int64) time.Duration {
+	return podlogs.StallMax * time.Duration(max(streams, fewStreams)) / fewStreams
 }
 
 // source is a cluster and an engine as podlogs sees them.
@@ -292,7 +387,7 @@ type source struct {
 func (s source) Logs(ctx context.Context, req podlogs.Request) (io.ReadCloser, error) {
 	switch {
 	case req.Namespace != "" && s.client != nil:
-		return s.client.Logs(ctx, k8s.LogRequest{Namespace: req.Namespace, Pod: req.Pod, Container: req.Container,
+		return s.client.Logs(ctx, k8s.LogRequest{Cluster: req.Cluster, Namespace: req.Namespace, Pod: req.Pod, Container: req.Container,
 			Previous: req.Previous, Since: req.Since, Follow: req.Follow})
 	case req.Namespace != "" || s.engine == nil || req.Previous: // the engine has one log for all runs of a container
 		return nil, podlogs.ErrNoLog

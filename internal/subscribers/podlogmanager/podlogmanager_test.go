@@ -143,6 +143,15 @@ func TestOneStreamPerContainer(t *testing.T) {
 	})
 }
 
+// TestStallMax bounds the requests for silent streams to 20 a second.
+func TestStallMax(t *testing.T) {
+	for streams, want := range map[int64]time.Duration{1: time.Minute, 1200: time.Minute, 6000: 5 * time.Minute} {
+		if got := stallMax(streams); got != want {
+			t.Errorf("%d streams: %s, want %s", streams, got, want)
+		}
+	}
+}
+
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.K8s("web"))

@@ -26,7 +26,7 @@ import (
 // Client is the part of a cluster that is needed here.
 type Client interface {
 	WatchPods(ctx context.Context, req k8s.WatchRequest, fn func(k8s.PodEvent)) error
-	OwnerChain(ctx context.Context, namespace string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error)
+	OwnerChain(ctx context.Context, req k8s.OwnerRequest) ([]k8s.OwnerRef, error)
 }
 
 // askAgain is the first pause before an owner that the cluster did not return is requested again, and askAgainMost the
@@ -64,6 +64,7 @@ func (s *Subscriber) Contract() store.Contract {
 
 // scope is the scope of one watch: the pods that a selector selects, or the one of a name.
 type scope struct {
+	cluster   string
 	namespace string
 	selector  string
 	name      string
@@ -71,7 +72,7 @@ type scope struct {
 
 // String names the watch.
 func (sc scope) String() string {
-	return strings.TrimSpace("pods " + sc.namespace + " " + sc.selector + sc.name)
+	return strings.TrimSpace("pods " + sc.namespace + " " + sc.selector + sc.name + clusterwatch.In(sc.cluster))
 }
 
 // Run implements store.Subscriber.
@@ -84,7 +85,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.PodEvent)) error {
-	req := k8s.WatchRequest{Namespaces: []string{sc.namespace}, Selector: sc.selector, Name: sc.name, OnTrouble: trouble}
+	req := k8s.WatchRequest{Cluster: sc.cluster, Namespaces: []string{sc.namespace}, Selector: sc.selector, Name: sc.name, OnTrouble: trouble}
 	return s.client.WatchPods(ctx, req, event)
 }
 
@@ -99,6 +100,14 @@ type tracker struct {
 	// everything that existed when they began.
 	users    map[scope][]model.ManifestName
 	unsynced map[scope]bool
+	// applied, and the version of table resources, are what users, owners, hashes and selectors were made from. stale is set if users has
+	// to be made again for another reason: a pod is followed by its name from now on, or no longer.
+	applied   *state.AppliedSet
+	resources uint64
+	stale     bool
+	// touched are the pods, by UID, to be judged at the next step. all is set if those are all of them.
+	touched map[string]bool
+	all     bool
 	// seen are the pods by UID, told the pods as they were dispatched last, chains their owners by direct owner. inherited are
 	// the pods that only an earlier run has reported: they count as existing until the watches have reported everything.
 	seen      map[string]*seen
@@ -121,7 +130,7 @@ type asked struct {
 
 func newTracker(client Client, told map[string]state.Pod) *tracker {
 	b := &tracker{client: client, unsynced: map[scope]bool{}, seen: map[string]*seen{}, told: told, inherited: map[string]bool{},
-		chains: map[string][]k8s.OwnerRef{}, asked: map[string]asked{}, loops: map[string]time.Time{}}
+		chains: map[string][]k8s.OwnerRef{}, asked: map[string]asked{}, loops: map[string]time.Time{}, touched: map[string]bool{}, stale: true}
 	for uid := range told {
 		b.inherited[uid] = true
 	}
@@ -136,6 +145,16 @@ type seen struct {
 
 // Wanted implements clusterwatch.Follower with the watches for the objects that are deployed now.
 func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
+	applied, resources := state.Applied(v), v.Version(state.Resources.Name())
+	if b.stale = b.stale || applied != b.applied || resources != b.resources; b.stale {
+		b.applied, b.resources, b.stale, b.all = applied, resources, false, true
+		b.want(v)
+	}
+	return b.users
+}
+
+// want finds the watches for the objects that are deployed now.
+func (b *tracker) want(v store.View) {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
 	before := b.users
 	b.selectors, b.users = map[model.ManifestName][]map[string]string{}, map[scope][]model.ManifestName{}
@@ -160,7 +179,7 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 	}
 	for _, s := range b.seen {
 		for sc := range s.scopes {
-			if users := b.users[labelled(sc.namespace)]; sc.name != "" && users != nil {
+			if users := b.users[sc.labelled()]; sc.name != "" && users != nil {
 				b.users[sc] = users
 			}
 		}
@@ -178,14 +197,19 @@ func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
 			delete(b.seen, uid)
 		}
 	}
-	return b.users
 }
 
 // managed selects the pods whose template hone has labelled.
 const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 
-// labelled is the scope of these pods in a namespace.
-func labelled(namespace string) scope { return scope{namespace: namespace, selector: managed} }
+// labelled is the scope of these pods in the namespace of sc, and called the scope of one pod there.
+func (sc scope) labelled() scope {
+	return scope{cluster: sc.cluster, namespace: sc.namespace, selector: managed}
+}
+
+func (sc scope) called(pod string) scope {
+	return scope{cluster: sc.cluster, namespace: sc.namespace, name: pod}
+}
 
 // scopesFor returns the scopes to watch for an applied object: the labelled pods in its namespace, the pods of the resource's
 // own selectors, and all pods if an object of an unknown kind, or one that a command of the user applied, may create pods
@@ -195,17 +219,20 @@ func scopesFor(m model.Manifest, a model.AppliedObject) []scope {
 		return nil
 	}
 	var out []scope
+	all := scope{cluster: a.Cluster, namespace: a.Namespace}
 	switch {
 	case m.K8s.SelectorsOnly:
 	case a.Foreign:
-		out = append(out, scope{namespace: a.Namespace})
+		out = append(out, all)
 	case a.TemplateHash != "" || a.Kind == "Pod" && a.Group == "":
-		out = append(out, labelled(a.Namespace))
+		out = append(out, all.labelled())
 	case !builtin(a.Group):
-		out = append(out, scope{namespace: a.Namespace})
+		out = append(out, all)
 	}
 	for _, sel := range m.K8s.ExtraPodSelectors {
-		out = append(out, scope{namespace: a.Namespace, selector: selector(sel)})
+		of := all
+		of.selector = selector(sel)
+		out = append(out, of)
 	}
 	return out
 }
@@ -225,6 +252,8 @@ func selector(labels map[string]string) string {
 // Take implements clusterwatch.Follower.
 func (b *tracker) Take(sc scope, e k8s.PodEvent) bool {
 	uid := e.Pod.UID
+	b.touched[uid] = true
+	b.all = b.all || e.Synced || e.Pod.TemplateHash == "" // such a pod may be superseded by another one
 	switch {
 	case e.Synced:
 		delete(b.unsynced, sc)
@@ -235,8 +264,9 @@ func (b *tracker) Take(sc scope, e k8s.PodEvent) bool {
 		}
 	case e.Deleted:
 		if s := b.seen[uid]; s != nil {
-			if sc == labelled(sc.namespace) && !s.event.Pod.Deleting { // it may only have lost the label
-				s.scopes[scope{namespace: sc.namespace, name: e.Pod.Name}] = false
+			if sc == sc.labelled() && !s.event.Pod.Deleting { // it may only have lost the label
+				s.scopes[sc.called(e.Pod.Name)] = false
+				b.stale = true
 			}
 			b.lost(uid, sc)
 		}
@@ -247,9 +277,11 @@ func (b *tracker) Take(sc scope, e k8s.PodEvent) bool {
 			b.seen[uid] = s
 		}
 		s.event = e
+		s.event.Pod.Cluster = sc.cluster
 		s.scopes[sc] = true
-		if sc == labelled(sc.namespace) {
-			delete(s.scopes, scope{namespace: sc.namespace, name: e.Pod.Name})
+		if _, called := s.scopes[sc.called(e.Pod.Name)]; called && sc == sc.labelled() {
+			delete(s.scopes, sc.called(e.Pod.Name))
+			b.stale = true
 		}
 	}
 	return true
@@ -258,6 +290,7 @@ func (b *tracker) Take(sc scope, e k8s.PodEvent) bool {
 // lost notes that a watch does not follow a pod any more.
 func (b *tracker) lost(uid string, sc scope) {
 	s := b.seen[uid]
+	b.stale = b.stale || sc.name != ""
 	if delete(s.scopes, sc); len(s.scopes) == 0 {
 		delete(b.seen, uid)
 	}
@@ -292,35 +325,59 @@ func (b *tracker) lasting(now time.Time) (out []store.Action) {
 	return out
 }
 
-// changes compares the current state with the reported one, and returns the actions for the difference.
+// changes compares the current state of the pods to be judged with the reported one, and returns the actions for the difference.
 func (b *tracker) changes(ctx context.Context) []store.Action {
 	var out []store.Action
 	if len(b.unsynced) == 0 {
 		clear(b.inherited)
 	}
-	for uid, s := range b.seen {
-		delete(b.inherited, uid)
-		p, mine := b.judge(ctx, s.event)
-		was, told := b.told[uid]
-		switch {
-		case !mine && told:
-			out = append(out, state.PodGone{Pod: was.Pod})
-			delete(b.told, uid)
-		case mine && (!told || !reflect.DeepEqual(was, p)):
-			out = append(out, state.PodChanged{Pod: p})
-			b.told[uid] = p
-			if at := state.LastsFrom(p.Pod); at.After(time.Now()) {
-				b.loops[uid] = at
-			}
+	if b.all || len(b.asked) > 0 {
+		for uid := range b.seen {
+			b.touched[uid] = true
+		}
+		for uid := range b.told {
+			b.touched[uid] = true
 		}
 	}
-	for uid, was := range b.told {
-		if b.seen[uid] == nil && !b.inherited[uid] {
-			out = append(out, state.PodGone{Pod: was.Pod})
-			delete(b.told, uid)
+	for uid := range b.touched {
+		if change := b.change(ctx, uid); change != nil {
+			out = append(out, change)
 		}
 	}
+	clear(b.touched)
+	b.all = false
 	return out
+}
+
+// change compares the current state of a pod with the reported one, and returns the action for the difference; nil if there is none.
+func (b *tracker) change(ctx context.Context, uid string) store.Action {
+	was, told := b.told[uid]
+	s := b.seen[uid]
+	if s == nil {
+		return b.gone(was, told && !b.inherited[uid])
+	}
+	delete(b.inherited, uid)
+	p, mine := b.judge(ctx, s.event)
+	switch {
+	case !mine:
+		return b.gone(was, told)
+	case told && reflect.DeepEqual(was, p):
+		return nil
+	}
+	b.told[uid] = p
+	if at := state.LastsFrom(p.Pod); at.After(time.Now()) {
+		b.loops[uid] = at
+	}
+	return state.PodChanged{Pod: p}
+}
+
+// gone returns the action for a pod that is no longer there, if it was reported.
+func (b *tracker) gone(was state.Pod, told bool) store.Action {
+	if !told {
+		return nil
+	}
+	delete(b.told, was.UID)
+	return state.PodGone{Pod: was.Pod}
 }
 
 // judge finds the resource that a pod belongs to, and whether the pod is one of its newest deploy.
@@ -432,7 +489,7 @@ func (b *tracker) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
 	for _, o := range e.Owners {
 		refs, known := b.chains[o.UID]
 		if !known {
-			refs = b.ask(ctx, e.Pod.Namespace, o)
+			refs = b.ask(ctx, k8s.OwnerRequest{Cluster: e.Pod.Cluster, Namespace: e.Pod.Namespace, Ref: o})
 		}
 		out = append(out, refs...)
 	}
@@ -441,20 +498,21 @@ func (b *tracker) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
 
 // ask returns the chain of an owner that is not known yet, or nothing if the cluster does not return it or the next request
 // is not due yet.
-func (b *tracker) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.OwnerRef {
-	a, now := b.asked[o.UID], time.Now()
+func (b *tracker) ask(ctx context.Context, req k8s.OwnerRequest) []k8s.OwnerRef {
+	uid := req.Ref.UID
+	a, now := b.asked[uid], time.Now()
 	a.needed = true
 	if !now.Before(a.next) {
-		refs, err := b.client.OwnerChain(ctx, namespace, o)
+		refs, err := b.client.OwnerChain(ctx, req)
 		if err == nil && len(refs) > 0 {
-			b.chains[o.UID] = refs
-			delete(b.asked, o.UID)
+			b.chains[uid] = refs
+			delete(b.asked, uid)
 			return refs
 		}
 		a.next = now.Add(min(askAgain<<min(a.times, 10), askAgainMost))
 		a.times++
 	}
-	b.asked[o.UID] = a
+	b.asked[uid] = a
 	return nil
 }
 

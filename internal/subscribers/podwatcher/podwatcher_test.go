@@ -370,14 +370,14 @@ type silent struct {
 }
 
 // OwnerChain implements Client.
-func (s *silent) OwnerChain(ctx context.Context, namespace string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error) {
+func (s *silent) OwnerChain(ctx context.Context, req k8s.OwnerRequest) ([]k8s.OwnerRef, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse > 0 {
 		s.refuse--
 		return nil, s.err
 	}
-	return s.Fake.OwnerChain(ctx, namespace, ref)
+	return s.Fake.OwnerChain(ctx, req)
 }
 
 // TestReplacedWhileTheWatchWasDown replaces pods while the watch is down. Afterwards the resource has the new pod, even if

@@ -37,7 +37,7 @@ const (
 
 // Subscriber is the PortForwardController.
 type Subscriber struct {
-	dialer portforward.Dialer
+	dialer func(cluster string) portforward.Dialer
 	host   string
 	logs   *logstore.Store
 	retry  time.Duration
@@ -46,8 +46,9 @@ type Subscriber struct {
 	failing time.Duration
 }
 
-// New returns the subscriber. Ports are opened on host unless a forward names another one; a nil dialer opens none.
-func New(dialer portforward.Dialer, host string, logs *logstore.Store) *Subscriber {
+// New returns the subscriber. Ports are opened on host unless a forward names another one. dialer returns the way to the pods of a cluster;
+// if it is nil, no port is opened.
+func New(dialer func(cluster string) portforward.Dialer, host string, logs *logstore.Store) *Subscriber {
 	return &Subscriber{dialer: dialer, host: host, logs: logs, retry: retryListen, failing: failingAfter}
 }
 
@@ -74,6 +75,7 @@ func (s *Subscriber) Contract() store.Contract {
 // port is one port forward of one resource.
 type port struct {
 	resource model.ManifestName
+	cluster  string
 	spec     model.PortForward
 }
 
@@ -118,7 +120,7 @@ func desired(v store.View) map[port]port {
 			continue
 		}
 		for _, spec := range m.K8s.PortForwards {
-			p := port{m.Name, spec}
+			p := port{m.Name, m.Cluster(), spec}
 			out[p] = p
 		}
 	}
@@ -165,7 +167,7 @@ func (s *Subscriber) serve(ctx context.Context, rt *store.Runtime, targets *targ
 	telling.Go(func() { told.run(ctx) })
 	defer telling.Wait()
 	defer cancel()
-	forward := portforward.New(l, s.dialer, portforward.Options{Leaving: targets.leaving, OnChange: func(st portforward.Status) { told.take(ctx, st) }})
+	forward := portforward.New(l, s.dialer(p.cluster), portforward.Options{Leaving: targets.leaving, OnChange: func(st portforward.Status) { told.take(ctx, st) }})
 	targets.open(p, forward)
 	defer targets.closed(p)
 	_ = forward.Run(ctx)

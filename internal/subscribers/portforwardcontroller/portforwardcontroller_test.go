@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/portforward"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -40,7 +41,7 @@ func start(t *testing.T) *fixture {
 	f.cluster.OnDial(func(pod string, port int) func(net.Conn) {
 		return func(c net.Conn) { _, _ = fmt.Fprintf(c, "%s:%d", pod, port) }
 	})
-	sub := New(f.cluster, host, f.logs)
+	sub := New(func(string) portforward.Dialer { return f.cluster }, host, f.logs)
 	sub.retry, sub.failing = 10*time.Millisecond, 10*time.Millisecond
 	f.Alone = statetest.Start(t, sub, "Other")
 	f.Dispatch(statetest.Session)

@@ -152,7 +152,7 @@ func (s *Subscriber) steps(v store.View, m model.Manifest, pods bool) (out []ste
 		for _, p := range state.OwnPods(u, all) {
 			one := step{what: "pod " + p.Name, do: func(ctx context.Context, log logstore.Logger) error {
 				defer patience.Tell(log, "the cluster to delete pod "+p.Name)()
-				return s.pods.RemovePod(ctx, k8s.RemovePodRequest{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Owners: owners})
+				return s.pods.RemovePod(ctx, k8s.RemovePodRequest{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name, UID: p.UID, Owners: owners})
 			}}
 			if slices.Contains(owners, p.UID) {
 				one.applied = p.UID

@@ -50,7 +50,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ServiceEvent)) error {
-	req := k8s.WatchRequest{Namespaces: []string{sc.namespace}, OnTrouble: trouble}
+	req := k8s.WatchRequest{Cluster: sc.cluster, Namespaces: []string{sc.namespace}, OnTrouble: trouble}
 	if !sc.all {
 		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 	}
@@ -60,6 +60,7 @@ func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), e
 // scope is the scope of a watch in a namespace: the Services that carry hone's labels, or all of them if a command of the
 // user applied one.
 type scope struct {
+	cluster   string
 	namespace string
 	all       bool
 }
@@ -67,9 +68,9 @@ type scope struct {
 // String names the watch.
 func (sc scope) String() string {
 	if sc.all {
-		return "services " + sc.namespace
+		return "services " + sc.namespace + clusterwatch.In(sc.cluster)
 	}
-	return "services " + sc.namespace + " " + deploy.LabelManagedBy
+	return "services " + sc.namespace + " " + deploy.LabelManagedBy + clusterwatch.In(sc.cluster)
 }
 
 // follower holds the state of Services, by UID: the resources that applied them, their newest state, and the state that
@@ -110,7 +111,7 @@ func applied(v store.View) (map[string]model.ManifestName, map[scope][]model.Man
 		for _, a := range e.Value.Applied {
 			if a.Kind == "Service" && a.Group == "" {
 				owners[a.UID] = model.ManifestName(e.ID)
-				sc := scope{a.Namespace, a.Foreign}
+				sc := scope{a.Cluster, a.Namespace, a.Foreign}
 				scopes[sc] = append(scopes[sc], model.ManifestName(e.ID))
 			}
 		}

@@ -95,24 +95,30 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
+// need is something that has to answer.
+type need struct {
+	state.Contact
+	starting bool
+}
+
 // cutOff returns why the session cannot continue because the cluster or the engine does not answer, or else the time
 // after which that may be the case.
 func cutOff(v store.View, now time.Time) (why string, left time.Duration) {
-	cluster, engine := state.TheCluster(v), state.TheEngine(v)
-	for _, on := range []struct {
-		needed, ever bool
-		err          string
-		lost         time.Time
-	}{
-		{state.NeedsCluster(v), cluster.Ever || cluster.Starting, cluster.Err, cluster.Lost},
-		{state.NeedsEngine(v) && !engine.Starting, engine.Ever, engine.Err, engine.Lost},
-	} {
-		if !on.needed || on.lost.IsZero() {
+	var all []need
+	for _, on := range state.NeededClusters(v) {
+		c := state.ClusterOn(v, on)
+		all = append(all, need{c.Contact, c.Starting})
+	}
+	if engine := state.TheEngine(v); state.NeedsEngine(v) && !engine.Starting {
+		all = append(all, need{engine.Contact, false})
+	}
+	for _, on := range all {
+		if on.Lost.IsZero() {
 			continue
 		}
-		rest := on.lost.Add(outage).Sub(now)
-		if !on.ever || rest <= 0 {
-			return on.err, 0
+		rest := on.Lost.Add(outage).Sub(now)
+		if begins := on.Ever || on.starting; !begins || rest <= 0 {
+			return on.Err, 0
 		}
 		if left == 0 || rest < left {
 			left = rest

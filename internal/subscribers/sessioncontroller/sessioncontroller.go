@@ -3,6 +3,7 @@
 package sessioncontroller
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -97,7 +98,8 @@ func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Tim
 // cannotBegin returns why a session ends before its first update, because no change that the user could make while it runs
 // would help.
 func cannotBegin(v store.View) string {
-	t, cluster, engine := state.TheTiltfile(v), state.TheCluster(v), state.TheEngine(v)
+	t, engine := state.TheTiltfile(v), state.TheEngine(v)
+	unreachable := noCluster(v)
 	switch {
 	case t.Usage && !t.Good:
 		return t.Err
@@ -105,10 +107,22 @@ func cannotBegin(v store.View) string {
 		return ""
 	case state.Updated(v):
 		return ""
-	case !cluster.Ever && !cluster.Starting && state.NeedsCluster(v) && cluster.Err != "":
-		return cluster.Err
+	case unreachable != "":
+		return unreachable
 	case !engine.Ever && !engine.Starting && state.NeedsEngine(v):
 		return engine.Err
 	}
 	return ""
+}
+
+// noCluster returns why none of the clusters that are needed can be reached; empty if one may.
+func noCluster(v store.View) (why string) {
+	for _, on := range state.NeededClusters(v) {
+		c := state.ClusterOn(v, on)
+		if c.Ever || c.Starting || c.Err == "" {
+			return ""
+		}
+		why = cmp.Or(why, c.Err)
+	}
+	return why
 }

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ import (
 
 // Pool keeps the conversations.
 type Pool interface {
-	SetHome(h synclet.Home)
+	SetHomes(h map[string]synclet.Home)
 	Keep(containers []model.ContainerRef)
 	OnStatus(fn func(synclet.Status))
 }
@@ -78,7 +79,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-rt.Wake():
 		}
 		v := rt.View()
-		s.pool.SetHome(synclet.Home{Cluster: state.TheCluster(v).Cluster, Registry: state.TheTiltfile(v).Result.DefaultRegistry})
+		s.pool.SetHomes(homes(v))
 		containers := desired(v)
 		s.pool.Keep(containers)
 		now := map[string]bool{}
@@ -94,6 +95,16 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		kept = now
 		rt.Succeeded()
 	}
+}
+
+// homes returns the clusters of the session.
+func homes(v store.View) map[string]synclet.Home {
+	registry := state.TheTiltfile(v).Result.DefaultRegistry
+	out := map[string]synclet.Home{}
+	for _, on := range append(slices.Clone(state.DeclaredClusters(v)), "") {
+		out[on] = synclet.Home{Cluster: state.ClusterOn(v, on).Cluster, Registry: registry}
+	}
+	return out
 }
 
 // desired returns the containers that can be updated in place, if the update mode allows the synclet. A session that ends

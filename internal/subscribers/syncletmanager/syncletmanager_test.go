@@ -34,10 +34,10 @@ type pool struct {
 	changed chan struct{}
 }
 
-func (p *pool) SetHome(h synclet.Home) {
+func (p *pool) SetHomes(h map[string]synclet.Home) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.home = h
+	p.home = h[""]
 }
 
 func (p *pool) where() synclet.Home {

@@ -63,7 +63,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	done := -1
 	circle := circle{named: -1, pause: time.NewTimer(time.Hour)}
 	defer circle.pause.Stop()
-	question := newQuestion(s.options.Capabilities)
+	question := newQuestion(s.capabilities)
 	defer question.stop()
 	for {
 		select {

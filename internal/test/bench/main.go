@@ -28,7 +28,7 @@ type part struct {
 	measure func(ctx context.Context, b *bench) error
 }
 
-var parts = []part{{"saves", measureSaves}, {"settle", measureSettle}, {"ci", measureScale}, {"cold", measureCold}, {"coldimages", measureColdImages}, {"tiltfile", measureTiltfile}, {"api", measureAPI}, {"page", measurePage}, {"engine", measureEngine},
+var parts = []part{{"saves", measureSaves}, {"settle", measureSettle}, {"ci", measureScale}, {"scale", measureMany}, {"attach", measureAttach}, {"cold", measureCold}, {"coldimages", measureColdImages}, {"tiltfile", measureTiltfile}, {"api", measureAPI}, {"page", measurePage}, {"engine", measureEngine},
 	{"storages", measureStorages}}
 
 // bench is the environment that all parts share.
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	hone := flags.String("hone", ".bin/hone", "the hone to measure")
 	onDocker := flags.String("docker-kubeconfig", "", "the kubeconfig of a cluster whose pods run in the engine, for the update mode container")
-	only := flags.String("only", "", "measure only these parts, separated by commas: saves, settle, ci, cold, coldimages, tiltfile, api, page, engine, storages")
+	only := flags.String("only", "", "measure only these parts, separated by commas: saves, settle, ci, scale, attach, cold, coldimages, tiltfile, api, page, engine, storages")
 	_ = flags.Parse(args)
 	chosen, err := choose(*only)
 	if err != nil {

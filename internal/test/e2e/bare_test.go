@@ -21,7 +21,10 @@ var bare = `
 docker_build('bare', '.', dockerfile='bare.Dockerfile', only=['static', 'site'], live_update=[sync('site', '/www')])
 k8s_yaml('bare.yaml')
 k8s_resource('bare', port_forwards='$PORT0:8080')
--- bare.Dockerfile --
+` + bareFiles
+
+// bareFiles are the files of that image, and its Deployment.
+var bareFiles = `-- bare.Dockerfile --
 FROM scratch
 COPY static /static
 COPY site /www

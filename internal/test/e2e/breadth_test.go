@@ -24,12 +24,12 @@ var core = []string{
 	// Images and live updates, in each mode.
 	"TestLiveUpdate", "TestFallBack", "TestFailingRunStep", "TestRestartedContainerIsHealed", "TestIgnores", "TestManualResource",
 	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchangedImageKeepsThePod",
-	"TestBuilderElsewhere", "TestBuilderInCluster", "TestBuilderPodGoes", "TestCustomDeploy", "TestSidecar", "TestFilesComeBack", "TestFallBackToTheSameImage",
+	"TestBuilderElsewhere", "TestBuilderInCluster", "TestBuilderPodGoes", "TestNoEngine", "TestCustomDeploy", "TestSidecar", "TestFilesComeBack", "TestFallBackToTheSameImage",
 	// Deploys: the objects that are touched, that stay, and that are left over.
 	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestLostLabelComesBack", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
 	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",
 	"TestSharedObject", "TestReplacementIsReadyFirst", "TestKilledHandOver", "TestKilledDeploys", "TestPreview", "TestPlanOfNames", "TestPlanOfImages", "TestPlanOfCommands", "TestPlanEqualsDeploy", "TestConfirm", "TestDown",
-	"TestDownSaysWhatItWaitsFor", "TestHelmRemote", "TestRollback", "TestSharedLedger", "TestTwoDeploysAtOnce", "TestColdStartUnderFaults", "TestSharedImages",
+	"TestDownSaysWhatItWaitsFor", "TestHelmRemote", "TestRollback", "TestSharedLedger", "TestTwoDeploysAtOnce", "TestSeveralClusters", "TestSeveralClustersVerbs", "TestColdStartUnderFaults", "TestSharedImages",
 	// The runtime: pods, logs, forwards, the connection to the cluster.
 	"TestLogsAreComplete", "TestCrashLoop", "TestImagePullError", "TestPortForwardOutlivesPods", "TestLostConnections", "TestEditsDuringOutage",
 	"TestCutInFrame", "TestCutInStep", "TestSavesTravelBehindEachOther", "TestSettle", "TestSettleTellsBrokenFromMended",

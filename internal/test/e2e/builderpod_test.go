@@ -55,15 +55,18 @@ spec:
 // newInCluster returns such a project. No container engine answers it.
 func newInCluster(t *testing.T) *project {
 	t.Helper()
+	buildkittest.Busybox(t)
+	return newNoEngine(t, strings.ReplaceAll(inCluster, "$REGISTRY", registryForPods(t)), newProject)
+}
+
+// builderImageName returns the image of BuildKit for the test cluster.
+func builderImageName(t *testing.T) string {
+	t.Helper()
 	image := os.Getenv(builderImage)
 	if image == "" {
 		t.Skip("BuildKit's image is not there: scripts/buildkit/image makes it, and " + builderImage + " names it")
 	}
-	buildkittest.Busybox(t)
-	p := newProject(t, strings.NewReplacer("$IMAGE", image, "$REGISTRY", registryForPods(t)).Replace(inCluster))
-	p.env = append(p.env, "DOCKER_HOST=unix://"+t.TempDir()+"/dead.sock")
-	t.Cleanup(func() { p.run("down", "--builders", "--namespace", p.namespace) })
-	return p
+	return image
 }
 
 // podsReach is an address of the test cluster's machine that only the machine and its pods reach. The cluster's DNS has it.
@@ -104,18 +107,31 @@ func relay(from net.Conn) {
 	back.Wait()
 }
 
-// builderPods returns the names of the pods of the project's builder.
-func (p *project) builderPods() (names []string) {
+// builderPods returns the names of the pods of the project's builders.
+func (p *project) builderPods() []string {
+	return p.ofBuilders(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
+}
+
+// ofBuilders returns the names of the objects of a kind that belong to builders.
+func (p *project) ofBuilders(kind schema.GroupVersionResource) (names []string) {
 	p.t.Helper()
-	list, err := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(p.namespace).List(p.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=hone-builder"})
+	list, err := p.dyn.Resource(kind).Namespace(p.namespace).List(p.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	for _, pod := range list.Items {
-		names = append(names, pod.GetName())
+	for _, o := range list.Items {
+		if strings.HasPrefix(o.GetName(), "hone-builder") {
+			names = append(names, o.GetName())
+		}
 	}
 	return names
 }
+
+// The kinds of a builder's objects in these tests.
+var (
+	builderDeployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	builderConfigs     = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
 
 // TestBuilderInCluster builds with no container engine: the cluster runs the builder without rights on its node. The next run finds it. It
 // stays until it is asked for.
@@ -143,7 +159,7 @@ func TestBuilderInCluster(t *testing.T) {
 	if now := p.builderPods(); len(now) != 1 || now[0] != first[0] {
 		t.Errorf("pods of the builder: %v, then %v", first, now)
 	}
-	spec, _, err := unstructured.NestedMap(p.object("apps", "v1", "deployments", "hone-builder").Object, "spec", "template", "spec")
+	spec, _, err := unstructured.NestedMap(p.object("apps", "v1", "deployments", p.ofBuilders(builderDeployments)[0]).Object, "spec", "template", "spec")
 	if text := fmt.Sprint(spec); err != nil || strings.Contains(text, "privileged:true") || !strings.Contains(text, "runAsUser:1000") {
 		t.Errorf("the builder's pod: %v, %v", spec, err)
 	}
@@ -153,8 +169,27 @@ func TestBuilderInCluster(t *testing.T) {
 	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "Builders: Deleted 2 objects.") || len(p.builderPods()) != 0 {
 		t.Errorf("down --builders: %d\n%s", code, out)
 	}
-	p.gone("apps", "v1", "deployments", "hone-builder")
-	p.gone("", "v1", "configmaps", "hone-builder")
+	if left := append(p.ofBuilders(builderDeployments), p.ofBuilders(builderConfigs)...); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestBuildersOfOneNamespace runs two projects in a namespace whose builders differ: neither takes the pod from the other. Both go together.
+func TestBuildersOfOneNamespace(t *testing.T) {
+	t.Parallel()
+	p := newInCluster(t)
+	p.ci("--timeout", "2m").ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	first := p.builderPods()
+	p.replace("Tiltfile", "'cpu': '10m'", "'cpu': '11m'") // as in the Tiltfile of another project
+	p.write("app/text", "two\n")
+	p.ci("--timeout", "2m").ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	both := p.builderPods()
+	if len(first) != 1 || len(both) != 2 || !slices.Contains(both, first[0]) {
+		t.Errorf("pods of the builders: %v, then %v", first, both)
+	}
+	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 || len(p.builderPods())+len(p.ofBuilders(builderDeployments)) > 0 {
+		t.Errorf("down --builders: %d, left %v, %v\n%s", code, p.builderPods(), p.ofBuilders(builderDeployments), out)
+	}
 }
 
 // TestBuilderPodGoes deletes the pod of the builder while it builds, again and again: the build is made at the next pod.
@@ -188,6 +223,38 @@ func TestBuilderPodGoes(t *testing.T) {
 	}
 }
 
+// TestBuilderBases builds an image on the base of another one with no registry: the base is at the builder, or in the node.
+func TestBuilderBases(t *testing.T) {
+	t.Parallel()
+	p := newInCluster(t)
+	p.replace("Tiltfile", "docker_build('app-", "docker_build('base-"+p.namespace+"', 'base')\ndocker_build('app-")
+	p.replace("app/Dockerfile", "FROM busybox\nCOPY --from=made /made.txt", "FROM base-"+p.namespace+"\nRUN cat /base.txt\nCOPY --from=made /made.txt")
+	p.replace("app/Dockerfile", "cat /made.txt", "cat /base.txt /made.txt")
+	p.write("base/Dockerfile", "FROM busybox\nCOPY base.txt /\n")
+	p.write("base/base.txt", "first base\n")
+	s := p.up()
+	s.ready("app")
+	s.says("first base")
+	image := p.imageOfApp()
+
+	p.write("base/base.txt", "second base\n")
+	s.says("second base")
+	s.ready("app")
+	if now := p.imageOfApp(); now == image {
+		t.Errorf("after a change of the base, the image is still %s", now)
+	}
+
+	for _, pod := range p.builderPods() { // its cache goes with it
+		p.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
+	}
+	p.replace("app/Dockerfile", "echo 0;", "echo again;")
+	s.says("RUN .*echo again.*\\[done")
+	s.ready("app")
+	if b := s.builds("app", 1); b.Error != "" {
+		t.Errorf("newest build: %+v", b)
+	}
+}
+
 // TestBuilderRefused names each way that the cluster does not admit, and leaves nothing.
 func TestBuilderRefused(t *testing.T) {
 	t.Parallel()
@@ -202,7 +269,9 @@ func TestBuilderRefused(t *testing.T) {
 	if r.code == 0 {
 		t.Error("it succeeds")
 	}
-	p.gone("apps", "v1", "deployments", "hone-builder")
+	if left := p.ofBuilders(builderDeployments); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }
 
 // TestBuilderNeverStarts runs a builder that no node takes. The session names the builder that it waits for, and ends when its time is up.

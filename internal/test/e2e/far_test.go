@@ -17,85 +17,35 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/test/harness"
 )
 
 // box is a machine that ssh reaches as "box": this one, through an sshd of the test, with another HOME.
 type box struct {
+	*harness.Box
 	t *testing.T
-	p *project
-	// dir has its keys and configuration, whose paths mark the processes of ssh.
-	dir, sshd string
-	port      int
-	server    *exec.Cmd
+	// conf is the configuration of the ssh of the near side, whose path marks its processes.
+	conf string
 }
 
 // newBox makes a project one of a machine behind ssh, and returns that and a project of the near side.
 func newBox(t *testing.T, there *project) (*box, *project) {
 	t.Helper()
-	sshd, err := exec.LookPath("sshd")
-	if err != nil {
-		sshd, err = exec.LookPath("/usr/sbin/sshd")
-	}
-	if err != nil {
-		t.Skip("needs sshd, which scripts/openssh installs")
-	}
-	b := &box{t: t, p: there, dir: t.TempDir(), sshd: sshd, port: freePorts(t, 1)[0]}
-	for _, key := range []string{"host", "user"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(b.dir, key)).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	host, err := os.ReadFile(filepath.Join(b.dir, "host.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.file("known", fmt.Sprintf("[127.0.0.1]:%d %s", b.port, host))
-	bin := filepath.Join(b.dir, "bin")
-	if err := os.Mkdir(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(binary, filepath.Join(bin, "hone")); err != nil {
-		t.Fatal(err)
-	}
-	settings := map[string]string{"PATH": bin + ":" + os.Getenv("PATH"), "HOME": b.dir}
-	for _, kv := range there.command().Env { // as the session has them
-		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "XDG_") || name == "KUBECONFIG" {
-			settings[name] = value
-		}
-	}
 	var env []string
-	for name, value := range settings {
-		env = append(env, fmt.Sprintf("%q", name+"="+value))
+	for _, kv := range there.command().Env { // as the session has them
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "XDG_") || name == "KUBECONFIG" {
+			env = append(env, kv)
+		}
 	}
-	b.file("sshd.conf", fmt.Sprintf(`ListenAddress 127.0.0.1:%d
-HostKey %[2]s/host
-AuthorizedKeysFile %[2]s/user.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-KbdInteractiveAuthentication no
-PermitRootLogin yes
-AllowTcpForwarding no
-AllowStreamLocalForwarding no
-SetEnv %[3]s
-`, b.port, b.dir, strings.Join(env, " ")))
-	b.file("ssh.conf", fmt.Sprintf(`Host box
-  HostName 127.0.0.1
-  Port %d
-  IdentityFile %[2]s/user
-  IdentitiesOnly yes
-  UserKnownHostsFile %[2]s/known
-  StrictHostKeyChecking yes
-`, b.port, b.dir))
-	near := newLocalProject(t, "")
-	client, err := exec.LookPath("ssh")
+	of, err := harness.NewBox(t.TempDir(), binary, env)
+	if errors.Is(err, harness.ErrNoServer) {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A user's configuration is in the home of the account, whatever HOME says.
-	wrapper := filepath.Join(near.dir, "ssh")
-	if err := os.WriteFile(wrapper, fmt.Appendf(nil, "#!/bin/sh\nexec %s -F %s/ssh.conf \"$@\"\n", client, b.dir), 0o755); err != nil {
+	b, near := &box{Box: of, t: t}, newLocalProject(t, "")
+	if b.conf, err = of.Client(near.dir, of.Address); err != nil {
 		t.Fatal(err)
 	}
 	near.env = append(near.env, "PATH="+near.dir+":"+os.Getenv("PATH"))
@@ -104,50 +54,22 @@ SetEnv %[3]s
 	return b, near
 }
 
-func (b *box) file(name, content string) {
-	b.t.Helper()
-	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// start starts sshd, and waits until it listens.
 func (b *box) start() {
 	b.t.Helper()
-	b.server = exec.Command(b.sshd, "-D", "-e", "-f", filepath.Join(b.dir, "sshd.conf"))
-	if os.Geteuid() == 0 {
-		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-			b.t.Fatal(err)
-		}
-	}
-	log := filepath.Join(b.dir, "sshd.log")
-	said, err := os.Create(log) // not a pipe: the processes of its connections would hold it
-	if err != nil {
+	if err := b.Start(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
-	defer said.Close()
-	b.server.Stderr = said
-	if err := b.server.Start(); err != nil {
-		b.t.Fatal(err)
-	}
-	k8stest.Closely(b.t, "sshd to listen", func() error {
-		if text, err := os.ReadFile(log); err != nil || !bytes.Contains(text, []byte("Server listening")) {
-			return fmt.Errorf("%w: it says %s", err, text)
-		}
-		return nil
-	})
 }
 
 // stop ends sshd, with the connections that it has.
 func (b *box) stop() {
-	_ = b.server.Process.Kill()
-	_ = b.server.Wait()
+	b.Stop()
 	b.cut()
 }
 
 // cut kills each ssh that leads to the box.
 func (b *box) cut() (killed int) {
-	for _, pid := range b.running(filepath.Join(b.dir, "ssh.conf")) {
+	for _, pid := range b.running(b.conf) {
 		if syscall.Kill(pid, syscall.SIGKILL) == nil {
 			killed++
 		}
@@ -180,7 +102,7 @@ func (b *box) running(text string) (pids []int) {
 func (b *box) relays() (pids []int) {
 	for _, pid := range b.running("hone\x00relay") {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err == nil && bytes.Contains(env, []byte("HOME="+b.dir+"\x00")) {
+		if err == nil && bytes.Contains(env, []byte("HOME="+b.Dir+"\x00")) {
 			pids = append(pids, pid)
 		}
 	}
@@ -191,7 +113,7 @@ func (b *box) relays() (pids []int) {
 func (b *box) isLeft() {
 	b.t.Helper()
 	k8stest.Closely(b.t, "the processes of the attach to be gone", func() error {
-		if left := append(b.running(filepath.Join(b.dir, "ssh.conf")), b.relays()...); len(left) > 0 {
+		if left := append(b.running(b.conf), b.relays()...); len(left) > 0 {
 			return fmt.Errorf("%v run", left)
 		}
 		return nil
@@ -215,6 +137,7 @@ func TestFar(t *testing.T) {
 	term.shows(`hone attach ssh://box/` + name)
 	term.keys("clear; "+attach+"/"+name, "Enter")
 	term.shows(`✔ tool`)
+	term.shows(`\A hone  \S+ on box `)
 	term.shows(`Ctrl-C detach`)
 	if all := near.sessions(); len(all) > 0 {
 		t.Errorf("the session is one of the near side: %+v", all)
@@ -255,7 +178,7 @@ func TestFar(t *testing.T) {
 	b.isLeft()
 
 	term.keys("clear; sh -c 'echo $$ > pid; exec "+attach+" --read-only'", "Enter")
-	term.shows(`\A hone  \S+  read-only `)
+	term.shows(`\A hone  \S+ on box  read-only `)
 	pid, err := os.ReadFile(filepath.Join(near.dir, "pid"))
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +195,9 @@ func TestFar(t *testing.T) {
 	there.says(0, []string{"stop"}, "has ended")
 	term.shows(`Session ` + name + ` is over`)
 	b.isLeft()
-	b.file("known", "")
+	if err := b.Write("known", ""); err != nil {
+		t.Fatal(err)
+	}
 	term.keys("clear; "+attach, "Enter")
 	term.shows(`ssh does not reach box: Host key verification failed`)
 	term.shows(`ssh box true`)
@@ -344,6 +269,51 @@ func TestFarPorts(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestFarFolders: files of the session open in the clone of the same repository around the current directory, and in no other project.
+func TestFarFolders(t *testing.T) {
+	t.Parallel()
+	there := newLocalProject(t, tool)
+	git := func(p *project, args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", p.dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v %s", args, err, out)
+		}
+	}
+	git(there, "init", "-q")
+	git(there, "remote", "add", "origin", "git@example.com:dev/shop.git")
+	there.says(0, []string{"up", "--detach", "--port", "none"})
+	t.Cleanup(func() { there.run("stop", "--all") })
+	_, near := newBox(t, there)
+	near.write("Tiltfile", "# a clone, here")
+	near.write("edit.sh", "#!/bin/sh\necho \"$@\" >edited\n")
+	near.env = append(near.env, "VISUAL=", "EDITOR="+filepath.Join(near.dir, "edit.sh"))
+	git(near, "init", "-q")
+	git(near, "remote", "add", "upstream", "https://example.com/dev/shop")
+	term := near.terminal(200, 34)
+	attach := "clear; " + binary + " attach ssh://box"
+	term.keys(attach, "Enter")
+	term.shows(regexp.QuoteMeta(there.dir + " opens in " + near.dir))
+	term.shows(`Ctrl-C detach`)
+	term.goes("tool")
+	term.keys("o")
+	k8stest.Closely(t, "the editor", func() error {
+		b, err := os.ReadFile(filepath.Join(near.dir, "edited"))
+		if err == nil && !strings.Contains(string(b), filepath.Join(near.dir, "Tiltfile")) {
+			err = fmt.Errorf("it opens %s", b)
+		}
+		return err
+	})
+	term.keys("C-c")
+	term.shows(`Detached from session`)
+	git(near, "remote", "set-url", "upstream", "https://example.com/dev/docs")
+	git(there, "remote", "remove", "origin") // so that the path, which both have here, is the same project
+	there.write("Tiltfile", tool+"# and more\n")
+	term.keys(attach, "Enter")
+	term.shows(regexp.QuoteMeta(there.dir + " opens in " + there.dir))
+	term.keys("C-c")
+	term.shows(`Detached from session`)
 }
 
 // answers checks that an address answers with a text, to a browser without an earlier visit.

@@ -40,10 +40,16 @@ func (w *wire) join() {
 // cut ends every connection and refuses new ones.
 func (w *wire) cut() { w.Cut() }
 
-// newWire opens a wire, and writes a kubeconfig that goes through it.
+// newWire opens a wire to the cluster, and writes a kubeconfig that goes through it.
 func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	t.Helper()
-	b, err := os.ReadFile(os.Getenv("KUBECONFIG"))
+	return newWireTo(t, os.Getenv("KUBECONFIG"))
+}
+
+// newWireTo is newWire for the cluster of a kubeconfig.
+func newWireTo(t *testing.T, of string) (w *wire, kubeconfig string) {
+	t.Helper()
+	b, err := os.ReadFile(of)
 	if err != nil {
 		t.Fatal(err)
 	}

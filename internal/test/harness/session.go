@@ -38,10 +38,13 @@ func (p *Project) Up(args ...string) (*Session, error) {
 	return p.Start(p.Command(append([]string{"up", "--stream", "--namespace", p.Namespace, "--port", fmt.Sprint(port)}, args...)...), port)
 }
 
-// Start starts a prepared command that is a session with the given port. The caller stops it.
+// Start starts a prepared command that is a session with the given port. Out stays empty if the command has an output of its own, such as a
+// Terminal. The caller stops it.
 func (p *Project) Start(c *exec.Cmd, port int) (*Session, error) {
 	s := &Session{Cmd: c, Port: port, Registry: p.Registry(), Out: &Tail{size: tailSize}, Done: make(chan struct{})}
-	s.Cmd.Stdout, s.Cmd.Stderr = s.Out, s.Out
+	if c.Stdout == nil {
+		c.Stdout, c.Stderr = s.Out, s.Out
+	}
 	s.Cmd.WaitDelay = time.Second // children of a killed session may hold the pipe open
 	if err := s.Cmd.Start(); err != nil {
 		return nil, err

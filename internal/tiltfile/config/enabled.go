@@ -29,7 +29,10 @@ func (d *Declarations) Enabled(manifests []model.Manifest) ([]model.ManifestName
 		byName[m.Name] = m
 		names = append(names, string(m.Name))
 	}
-	on := map[model.ManifestName]bool{model.UncategorizedName: true}
+	on := map[model.ManifestName]bool{}
+	for _, m := range manifests {
+		on[m.Name] = m.Name.Uncategorized()
+	}
 	var enable func(n model.ManifestName)
 	enable = func(n model.ManifestName) {
 		if on[n] {

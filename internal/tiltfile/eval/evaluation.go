@@ -41,8 +41,10 @@ type Evaluation struct {
 	Await func(what string) (over func())
 	// Commands runs commands. It is nil before the program runs.
 	Commands *command.Runner
-	// Cluster knows the cluster's version and its APIs.
-	Cluster *Served
+	// Cluster knows the version and the APIs of the session's own cluster, and Declared finds the same for a cluster that the program
+	// has declared, by its name.
+	Cluster  *Served
+	Declared func(name string) (*Served, error)
 	// OnText receives every text that the program reads or makes; it may be nil.
 	OnText func(text string)
 	// OnSecrets receives values that nothing must show; it may be nil.

@@ -100,11 +100,12 @@ func (p selector) Matches(o *Object, namespace string) bool {
 	return true
 }
 
-// Pick returns the objects that the selector matches; see Matches.
-func (p selector) Pick(objs []*Object, namespace string) []*Object {
+// Pick returns the objects that the selector matches; see Matches. namespaceOf returns the namespace for objects without one in the
+// cluster of a name.
+func (p selector) Pick(objs []*Object, namespaceOf func(cluster string) string) []*Object {
 	var out []*Object
 	for _, o := range objs {
-		if p.Matches(o, namespace) {
+		if p.Matches(o, namespaceOf(o.Cluster)) {
 			out = append(out, o)
 		}
 	}

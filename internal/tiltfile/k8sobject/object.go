@@ -45,6 +45,10 @@ type Object struct {
 	// yaml is the source text; empty for an object from a list.
 	yaml string
 	Site fault.Site
+	// Cluster is the name of the declared cluster that it belongs to; empty for the session's own. Placed is set if the declaration of the
+	// object names its cluster.
+	Cluster string
+	Placed  bool
 }
 
 // Namespaced returns the namespace, or "default" where the YAML has none.

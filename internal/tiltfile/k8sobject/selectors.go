@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// selectorIndex finds the objects whose selector may target a workload's pods without checking all of them: each object
+// Selectors finds the objects whose selector may target a workload's pods without checking all of them: each object
 // is indexed under one label of its selector.
-type selectorIndex map[label][]selecting
+type Selectors map[label][]selecting
 
 type label struct{ key, value string }
 
@@ -19,8 +19,8 @@ type selecting struct {
 }
 
 // NewSelectors returns an index of the objects that have a selector.
-func NewSelectors(objs []*Object) selectorIndex {
-	x := selectorIndex{}
+func NewSelectors(objs []*Object) Selectors {
+	x := Selectors{}
 	for i, o := range objs {
 		if len(o.selector) == 0 {
 			continue
@@ -33,10 +33,13 @@ func NewSelectors(objs []*Object) selectorIndex {
 }
 
 // Take removes the objects that target a workload's pods from the index, and returns them in order.
-func (x selectorIndex) Take(workload *Object) []*Object {
+func (x Selectors) Take(workload *Object) []*Object {
 	var found []selecting
 	for k, v := range workload.podLabels {
 		l := label{k, v}
+		if len(x[l]) == 0 {
+			continue
+		}
 		x[l] = slices.DeleteFunc(x[l], func(o selecting) bool {
 			if !o.selects(workload) {
 				return false

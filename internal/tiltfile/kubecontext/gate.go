@@ -1,8 +1,9 @@
-// Package kubecontext restricts the clusters that a Tiltfile may act on: k8s_context(), allow_k8s_contexts(),
-// k8s_namespace().
+// Package kubecontext knows the clusters of a Tiltfile, and restricts those that it may act on: cluster(), k8s_context(),
+// allow_k8s_contexts(), k8s_namespace().
 package kubecontext
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,15 +24,19 @@ type Gate struct {
 	asked     bool
 	answer    model.Cluster
 	err       error
+	find      Find
+	declared  []*Declared
 }
 
 // NewGate returns a gate that gets the cluster from ask, which is called at most once, and only when the cluster is
-// needed; nil means that there is none. k8s_namespace() returns namespace unless it is empty.
-func NewGate(ask func() (model.Cluster, error), namespace string) *Gate {
-	return &Gate{ask: ask, namespace: namespace}
+// needed; nil means that there is none. k8s_namespace() returns namespace unless it is empty. Other clusters come from find; nil means
+// that there is no kubeconfig.
+func NewGate(ask func() (model.Cluster, error), find Find, namespace string) *Gate {
+	return &Gate{ask: ask, find: find, namespace: namespace}
 }
 
-// Clone returns a gate that allows the same contexts. Contexts that it allows later are not allowed in g.
+// Clone returns a gate that allows the same contexts and knows the same clusters. Later permissions and declarations of one do not concern
+// the other.
 func (g *Gate) Clone() *Gate {
 	c := *g
 	c.contexts = maps.Clone(g.contexts)
@@ -40,7 +45,8 @@ func (g *Gate) Clone() *Gate {
 
 // Builtins are the functions that concern the kube context.
 func (g *Gate) Builtins() map[string]eval.Function {
-	return map[string]eval.Function{"allow_k8s_contexts": g.allowContexts, "k8s_context": g.k8sContext, "k8s_namespace": g.k8sNamespace}
+	return map[string]eval.Function{"allow_k8s_contexts": g.allowContexts, "k8s_context": g.k8sContext, "k8s_namespace": g.k8sNamespace,
+		"cluster": g.declare}
 }
 
 // cluster returns the cluster, which it requests once.
@@ -52,19 +58,31 @@ func (g *Gate) cluster() (model.Cluster, error) {
 	return g.answer, g.err
 }
 
-// Allowed returns an error for an act of the Tiltfile if the kube context is neither a development cluster nor allowed
+// Allowed returns an error for an act of the Tiltfile in a cluster if its context is neither a development cluster nor allowed
 // by name. Without a kubeconfig there is nothing to protect.
-func (g *Gate) Allowed(what string) error {
-	cl, err := g.cluster()
+func (g *Gate) Allowed(what string, in *Declared) error {
+	cl, err := g.clusterOf(in)
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
 	if cl.Context == "" || cl.Product.Dev() || g.contexts[cl.Context] {
 		return nil
 	}
+	otherwise := "\nelse switch: kubectl config use-context NAME"
+	if in != nil && !in.Own {
+		otherwise = fmt.Sprintf("\nelse declare another context: cluster(%q, context=…)", in.Name)
+	}
 	return Refused{problem.New(
 		fmt.Sprintf("refused to %s: kube context %q may be a production cluster", what, cl.Context),
-		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context)).See("clusters")}
+		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)", cl.Context)+otherwise).See("clusters")}
+}
+
+// clusterOf returns a cluster as the kubeconfig describes it.
+func (g *Gate) clusterOf(in *Declared) (model.Cluster, error) {
+	if in == nil || in.Own {
+		return g.cluster()
+	}
+	return in.way.Cluster, nil
 }
 
 // Refused is the error for an act in a cluster that is not allowed.
@@ -91,23 +109,39 @@ func (g *Gate) allowContexts(c *eval.Call) (starlark.Value, error) {
 }
 
 func (g *Gate) k8sContext(c *eval.Call) (starlark.Value, error) {
-	if err := c.Unpack(); err != nil {
+	var name string
+	if err := c.Unpack("cluster??", &name); err != nil {
 		return nil, err
 	}
-	cl, err := g.cluster()
+	in, err := g.Already(name)
+	if err != nil {
+		return nil, err
+	}
+	cl, err := g.clusterOf(in)
 	return starlark.String(cl.Context), err
 }
 
 func (g *Gate) k8sNamespace(c *eval.Call) (starlark.Value, error) {
-	if err := c.Unpack(); err != nil {
+	var name string
+	if err := c.Unpack("cluster??", &name); err != nil {
 		return nil, err
 	}
+	in, err := g.Already(name)
+	if err != nil {
+		return nil, err
+	}
+	if in != nil {
+		return starlark.String(in.Namespace), nil
+	}
+	namespace, err := g.ownNamespace()
+	return starlark.String(namespace), err
+}
+
+// ownNamespace returns the namespace of the session.
+func (g *Gate) ownNamespace() (string, error) {
 	if g.namespace != "" {
-		return starlark.String(g.namespace), nil
+		return g.namespace, nil
 	}
 	cl, err := g.cluster()
-	if cl.Namespace == "" {
-		cl.Namespace = "default"
-	}
-	return starlark.String(cl.Namespace), err
+	return cmp.Or(cl.Namespace, "default"), err
 }

@@ -19,6 +19,12 @@ import (
 // draft is a Kubernetes resource during assembly.
 type draft struct {
 	name string
+	// base is the name that it would have if there were one cluster.
+	base string
+	// cluster is the name of its cluster; empty for the session's own. placed is set if the Tiltfile says so, at placedAt.
+	cluster  string
+	placed   bool
+	placedAt fault.Site
 	// workload is the object that makes the pods; nil for a group of other objects.
 	workload *k8sobject.Object
 	// custom is set for a resource that commands of the user deploy; images are the images that the commands receive.
@@ -48,8 +54,8 @@ type assembly struct {
 	named map[string]*draft
 	// rest are the objects that belong to no resource yet.
 	rest []*k8sobject.Object
-	// restDeps are the resources that rest depends on.
-	restDeps []string
+	// restDeps are the resources that rest depends on, by the cluster.
+	restDeps map[string][]string
 }
 
 // Assemble makes resources from the custom deploys and the objects: each workload becomes one, with the Services that target
@@ -58,7 +64,10 @@ type assembly struct {
 // nor a call sets one.
 func (d *Declarations) Assemble(adopt string) (*assembly, error) {
 	d.Objects.nameDiffering(d.Log)
-	a := &assembly{Declarations: d, named: map[string]*draft{}}
+	if err := d.place(); err != nil {
+		return nil, err
+	}
+	a := &assembly{Declarations: d, named: map[string]*draft{}, restDeps: map[string][]string{}}
 	customs, err := d.finishCustoms()
 	if err != nil {
 		return nil, err
@@ -76,7 +85,7 @@ func (d *Declarations) Assemble(adopt string) (*assembly, error) {
 	// pending are the names that resources would have if there were no error: calls that refer to them cause no further errors.
 	pending := map[string]bool{}
 	for _, o := range d.options {
-		if a.byName(o.workload) == nil && pending[o.workload] {
+		if pending[o.workload] && a.byName(o.workload) == nil {
 			continue
 		}
 		if err := a.apply(o); err != nil {
@@ -92,6 +101,7 @@ func (d *Declarations) Assemble(adopt string) (*assembly, error) {
 			all.Add(a.ErrorAt(r.site, "k8s_resource: %w", err))
 		}
 	}
+	all.Add(a.reach())
 	rest := newPolicy()
 	rest.adopt.value = adopt
 	all.Add(rest.annotate(a.Objects.List))
@@ -116,9 +126,13 @@ func (a *assembly) workloads() error {
 	if err != nil {
 		return err
 	}
-	selectors, taken := k8sobject.NewSelectors(a.rest), map[*k8sobject.Object]bool{}
+	selectors, taken := map[string]k8sobject.Selectors{}, map[*k8sobject.Object]bool{}
+	for cluster, objs := range byCluster(a.rest) {
+		selectors[cluster] = k8sobject.NewSelectors(objs)
+	}
+	apart := a.nameApart(workloads, names)
 	for i, w := range workloads {
-		r := &draft{name: names[i], workload: w, objects: []*k8sobject.Object{w}, site: w.Site}
+		r := &draft{name: apart[i], base: names[i], workload: w, objects: []*k8sobject.Object{w}, site: w.Site, cluster: w.Cluster, placed: w.Placed, placedAt: w.Site}
 		if err := resource.CheckName(r.name); err != nil {
 			return a.ErrorAt(w.Site, "%s: %w", w.FullName(), err)
 		}
@@ -126,7 +140,7 @@ func (a *assembly) workloads() error {
 			return a.ErrorAt(w.Site, "%s would be the resource %q, but %s declares a resource of that name; choose another name there, or name all workloads with workload_to_resource_function()",
 				w.FullName(), r.name, other.site)
 		}
-		for _, o := range selectors.Take(w) {
+		for _, o := range selectors[w.Cluster].Take(w) {
 			r.objects = append(r.objects, o)
 			taken[o] = true
 		}
@@ -138,7 +152,7 @@ func (a *assembly) workloads() error {
 
 func (a *assembly) workloadNames(workloads []*k8sobject.Object) ([]string, error) {
 	if a.nameFn == nil {
-		return k8sobject.UniqueNames(workloads), nil
+		return uniqueNames(workloads), nil
 	}
 	names := make([]string, len(workloads))
 	for i, w := range workloads {
@@ -154,8 +168,10 @@ func (a *assembly) workloadNames(workloads []*k8sobject.Object) ([]string, error
 		if !ok || name == "" {
 			return nil, a.ErrorAt(a.nameFn.site, "%s returned %s for %s, want the name of the resource", a.nameFn.fn.Name(), v, w.FullName())
 		}
-		if j := slices.Index(names[:i], name); j >= 0 {
-			return nil, a.ErrorAt(a.nameFn.site, "%s returned %q for both %s and %s", a.nameFn.fn.Name(), name, workloads[j].FullName(), w.FullName())
+		for j, other := range workloads[:i] {
+			if names[j] == name && other.Cluster == w.Cluster {
+				return nil, a.ErrorAt(a.nameFn.site, "%s returned %q for both %s and %s", a.nameFn.fn.Name(), name, other.FullName(), w.FullName())
+			}
 		}
 		names[i] = name
 	}
@@ -166,6 +182,9 @@ func (a *assembly) workloadNames(workloads []*k8sobject.Object) ([]string, error
 func (a *assembly) apply(o *resourceOptions) error {
 	r, err := a.target(o)
 	if err != nil {
+		return err
+	}
+	if err := a.settle(o, r); err != nil {
 		return err
 	}
 	r.portForwards = append(r.portForwards, o.portForwards.list...)
@@ -191,6 +210,7 @@ func (a *assembly) apply(o *resourceOptions) error {
 			return a.ErrorAt(o.site, "k8s_resource: cannot call %q %q: another resource has that name", r.name, o.newName)
 		}
 		a.rename(r, o.newName)
+		r.base = o.newName
 	}
 	r.site = o.site
 	r.calls = append(r.calls, fault.Call{Name: "k8s_resource", Site: o.site})
@@ -203,27 +223,20 @@ func (a *assembly) target(o *resourceOptions) (*draft, error) {
 		if a.byName(o.newName) != nil {
 			return nil, a.ErrorAt(o.site, "k8s_resource: there is already a resource called %q", o.newName)
 		}
-		r := &draft{name: o.newName, site: o.site}
+		r := &draft{name: o.newName, base: o.newName, site: o.site, cluster: o.cluster, placed: o.placed, placedAt: o.site}
 		a.add(r)
 		return r, nil
 	}
-	if r := a.byName(o.workload); r != nil {
-		return r, nil
-	}
-	var found []*draft
-	if sel, err := k8sobject.ParseSelector(o.workload); err == nil {
-		for _, r := range a.resources {
-			if r.workload != nil && sel.Matches(r.workload, a.Declarations.Objects.namespace) {
-				found = append(found, r)
-			}
-		}
-	}
-	names := resourceNames(a.resources)
+	found, names := a.candidates(o), resourceNames(a.resources)
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, a.ErrorAt(o.site, "k8s_resource: %q could be any of %s", o.workload, hint.Quoted(resourceNames(found)))
+		var in []string
+		for _, r := range found {
+			in = append(in, r.cluster)
+		}
+		return nil, a.ambiguous(o, "", o.workload, hint.Quoted(resourceNames(found)), in)
 	case len(names) == 0:
 		return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q: the YAML given to k8s_yaml has no workloads", o.workload)
 	}
@@ -268,19 +281,27 @@ func (a *assembly) moveObjects(o *resourceOptions, r *draft) error {
 			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %w", err))
 			continue
 		}
-		found := sel.Pick(a.Declarations.Objects.List, a.Declarations.Objects.namespace)
+		found := a.choose(sel.Pick(a.Declarations.Objects.List, a.Declarations.Objects.namespaceOf), o, r)
 		switch {
 		case len(found) == 0:
 			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: there is no object %q%s; known names: %s", text,
 				hint.DidYouMean(sel[0], objectNames(a.Declarations.Objects.List)), k8sobject.QuotedNames(a.Declarations.Objects.List)))
 			continue
 		case len(found) > 1:
-			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, k8sobject.QuotedNames(found)))
+			var in []string
+			for _, obj := range found {
+				in = append(in, obj.Cluster)
+			}
+			all.Add(a.ambiguous(o, "objects: ", text, k8sobject.QuotedNames(found), in))
 			continue
 		}
 		i := slices.Index(a.rest, found[0])
 		if i < 0 {
 			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %q already belongs to resource %q", text, a.ownerOf(found[0])))
+			continue
+		}
+		if err := a.join(o, r, found[0]); err != nil {
+			all.Add(err)
 			continue
 		}
 		a.rest = slices.Delete(a.rest, i, i+1)
@@ -303,22 +324,25 @@ func (a *assembly) ownerOf(o *k8sobject.Object) string {
 			return r.name
 		}
 	}
-	return string(model.UncategorizedName)
+	return uncategorizedIn(o.Cluster)
 }
 
 // Manifests returns the resources as manifests of the model.
 func (a *assembly) Manifests() []model.Manifest {
 	var out []model.Manifest
-	if len(a.rest) > 0 {
-		out = append(out, model.Manifest{Name: model.UncategorizedName, AutoInit: true,
-			ResourceDeps: resource.Names(a.restDeps), K8s: &model.K8sTarget{Objects: modelObjects(a.rest), PodReadiness: model.PodIgnore}})
+	rest := byCluster(a.rest)
+	for _, cluster := range a.clusters() {
+		if objs := rest[cluster]; len(objs) > 0 {
+			out = append(out, model.Manifest{Name: model.ManifestName(uncategorizedIn(cluster)), AutoInit: true, ResourceDeps: resource.Names(a.restDeps[cluster]),
+				K8s: &model.K8sTarget{Cluster: a.contextOf(cluster), Objects: modelObjects(objs), PodReadiness: model.PodIgnore}})
+		}
 	}
 	for _, r := range a.resources {
 		m := model.Manifest{
 			Name: model.ManifestName(r.name), Labels: resource.SortedLabels(r.labels), ResourceDeps: resource.Names(r.deps),
 			TriggerMode: a.defaults.Mode(r.triggerMode), AutoInit: r.autoInit.Value || !r.autoInit.IsSet, Links: r.links,
 			Images: image.Targets(append(a.imagesOf(r.objects), r.images...)),
-			K8s: &model.K8sTarget{Objects: modelObjects(r.objects), PortForwards: r.portForwards,
+			K8s: &model.K8sTarget{Cluster: a.contextOf(r.cluster), Objects: modelObjects(r.objects), PortForwards: r.portForwards,
 				PodReadiness: r.podReadiness(), ExtraPodSelectors: r.podSelectors, SelectorsOnly: r.selectorsOnly,
 				ImageLocators: locatorsOf(r.objects)},
 		}
@@ -337,8 +361,8 @@ func (a *assembly) Manifests() []model.Manifest {
 // Sites returns the places where the resources were declared, by name.
 func (a *assembly) Sites() map[model.ManifestName]fault.Site {
 	out := map[model.ManifestName]fault.Site{}
-	if len(a.rest) > 0 {
-		out[model.UncategorizedName] = a.rest[0].Site
+	for cluster, objs := range byCluster(a.rest) {
+		out[model.ManifestName(uncategorizedIn(cluster))] = objs[0].Site
 	}
 	for _, r := range a.resources {
 		out[model.ManifestName(r.name)] = r.site
@@ -355,7 +379,9 @@ func (a *assembly) Calls() map[model.ManifestName][]fault.Call {
 			out[model.ManifestName(name)] = append(out[model.ManifestName(name)], a.ruled[o]...)
 		}
 	}
-	objects(string(model.UncategorizedName), a.rest)
+	for cluster, objs := range byCluster(a.rest) {
+		objects(uncategorizedIn(cluster), objs)
+	}
 	for _, r := range a.resources {
 		name := model.ManifestName(r.name)
 		if r.custom != nil {
@@ -368,14 +394,6 @@ func (a *assembly) Calls() map[model.ManifestName][]fault.Call {
 		out[name] = append(out[name], r.calls...)
 	}
 	return out
-}
-
-// FirstSite returns the place where the first object, else the first resource, was declared.
-func (a *assembly) FirstSite() fault.Site {
-	if len(a.Declarations.Objects.List) > 0 {
-		return a.Declarations.Objects.List[0].Site
-	}
-	return a.resources[0].site
 }
 
 // podReadiness returns the readiness that is set, else the default of the workload's kind.

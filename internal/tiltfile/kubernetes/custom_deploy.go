@@ -24,6 +24,9 @@ type customDeploy struct {
 	name  string
 	site  fault.Site
 	steps []*image.Step
+	// cluster is the name of the cluster; empty for the session's own. placed is set if the call names one.
+	cluster string
+	placed  bool
 }
 
 func (d *Declarations) k8sCustomDeploy(c *eval.Call) (starlark.Value, error) {
@@ -36,7 +39,7 @@ func (d *Declarations) k8sCustomDeploy(c *eval.Call) (starlark.Value, error) {
 	if err := c.Unpack("name", &x.name, "apply_cmd", &apply, "delete_cmd", &del, "deps", &deps,
 		"image_selector??", &x.ImageSelector, "live_update??", &liveUpdate, "apply_dir??", &applyDir, "apply_env??", &applyEnv,
 		"apply_cmd_bat??", &applyBat, "delete_dir??", &delDir, "delete_env??", &delEnv, "delete_cmd_bat??", &delBat,
-		"container_selector??", &x.ContainerSelector, "image_deps??", &imageDeps); err != nil {
+		"container_selector??", &x.ContainerSelector, "image_deps??", &imageDeps, "cluster??", &x.cluster); err != nil {
 		return nil, err
 	}
 	if err := resource.CheckName(x.name); err != nil {
@@ -96,7 +99,7 @@ func (x *customDeploy) checkSelectors() error {
 func (d *Declarations) finishCustoms() ([]*draft, error) {
 	var out []*draft
 	for _, x := range d.customs {
-		r := &draft{name: x.name, site: x.site, custom: x}
+		r := &draft{name: x.name, base: x.name, site: x.site, custom: x, cluster: x.cluster, placed: x.placed, placedAt: x.site}
 		for _, ref := range x.ImageDeps {
 			if im := d.images.Find(ref); im != nil {
 				r.images = append(r.images, im)
@@ -116,7 +119,6 @@ func (d *Declarations) finishCustoms() ([]*draft, error) {
 				im.Ref, im.Builtin, im.Site)
 		}
 		ignore.LeaveOutTiltfiles(d.Evaluation, &x.Watch)
-		x.Apply, x.Delete = d.WithEnv(x.Apply), d.WithEnv(x.Delete)
 		out = append(out, r)
 	}
 	return out, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/image"
 	"github.com/hone-dev/hone/internal/tiltfile/k8sobject"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
 	"github.com/hone-dev/hone/internal/tiltfile/resource"
 )
 
@@ -14,6 +15,7 @@ import (
 type Declarations struct {
 	*eval.Evaluation
 	images   *image.Declarations
+	gate     *kubecontext.Gate
 	defaults *resource.Defaults
 	Objects  objectIndex
 	// kinds are the k8s_kind and k8s_image_json_path calls in order, customs the k8s_custom_deploy calls.
@@ -26,11 +28,10 @@ type Declarations struct {
 	ruled map[*k8sobject.Object][]fault.Call
 }
 
-// New returns the empty declarations of an evaluation. Objects run the given images; objects without a namespace are in the
-// given one.
-func New(e *eval.Evaluation, images *image.Declarations, defaults *resource.Defaults, namespace string) *Declarations {
-	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}, differing: map[objectKey]bool{}, namespace: namespace},
-		ruled: map[*k8sobject.Object][]fault.Call{}}
+// New returns the empty declarations of an evaluation. Objects run the given images, in clusters that the gate knows; in the session's
+// own cluster, objects without a namespace are in the given one.
+func New(e *eval.Evaluation, images *image.Declarations, gate *kubecontext.Gate, defaults *resource.Defaults, namespace string) *Declarations {
+	return &Declarations{Evaluation: e, images: images, gate: gate, defaults: defaults, Objects: newObjectIndex(gate, namespace), ruled: map[*k8sobject.Object][]fault.Call{}}
 }
 
 // Builtins are the functions that declare objects and resources of Kubernetes.

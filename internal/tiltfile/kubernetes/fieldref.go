@@ -38,7 +38,8 @@ func (a *assembly) referred(name string, objects []*k8sobject.Object) ([]string,
 		for _, r := range refs {
 			for _, other := range a.Declarations.Objects.List {
 				owner := a.ownerOf(other)
-				if r.Names(other.ID(), o.Namespace) && owner != name && !slices.Contains(out, owner) {
+				names := other.Cluster == o.Cluster && r.Names(other.ID(), o.Namespace)
+				if names && owner != name && !slices.Contains(out, owner) {
 					out = append(out, owner)
 				}
 			}
@@ -60,7 +61,12 @@ func (a *assembly) addReferred() error {
 			}
 		}
 	}
-	var err error
-	a.restDeps, err = a.referred(string(model.UncategorizedName), a.rest)
-	return err
+	rest := byCluster(a.rest)
+	for _, cluster := range a.clusters() {
+		var err error
+		if a.restDeps[cluster], err = a.referred(uncategorizedIn(cluster), rest[cluster]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

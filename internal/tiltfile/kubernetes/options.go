@@ -16,9 +16,13 @@ import (
 // resourceOptions is one call of k8s_resource.
 type resourceOptions struct {
 	resource.Options
-	site          fault.Site
-	workload      string
-	newName       string
+	site     fault.Site
+	workload string
+	newName  string
+	// cluster is the name of the cluster that the call puts the resource into; empty leaves it.
+	cluster string
+	// placed is set if it names one. cluster is then empty for the session's own.
+	placed        bool
 	portForwards  portForwards
 	podSelectors  podSelectors
 	objects       value.Texts
@@ -35,7 +39,7 @@ func (d *Declarations) k8sResource(c *eval.Call) (starlark.Value, error) {
 		"objects??", &o.objects, "auto_init??", &o.AutoInit, "pod_readiness??", &o.podReadiness, "links??", &o.Links,
 		"labels??", &o.Labels, "discovery_strategy??", &strategy,
 		"adopt??", &o.policy.adopt, "read_only??", &o.policy.readOnly, "shared??", &o.policy.shared, "on_remove??", &o.policy.onRemove, "ignore??", &o.policy.ignore,
-		"apply??", &o.policy.apply, "keep??", &o.policy.keep); err != nil {
+		"apply??", &o.policy.apply, "keep??", &o.policy.keep, "cluster??", &o.cluster); err != nil {
 		return nil, err
 	}
 	if o.policy.keep.Value && o.policy.apply.value == model.ApplyOnce {

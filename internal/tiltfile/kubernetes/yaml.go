@@ -15,24 +15,43 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/k8sobject"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
 	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 // objectKey identifies an object, which must not be declared twice.
-type objectKey struct{ group, kind, namespace, name string }
+type objectKey struct{ cluster, group, kind, namespace, name string }
 
 // objectIndex holds the objects from k8s_yaml, in order.
 type objectIndex struct {
 	List  []*k8sobject.Object
 	byKey map[objectKey]*k8sobject.Object
 	// differing are the objects of which an earlier declaration had other content.
-	differing map[objectKey]bool
-	// namespace is the namespace for objects that name none.
+	differing map[*k8sobject.Object]bool
+	// namespace is for objects of the session's own cluster that name none, and gate knows the namespaces of the others.
 	namespace string
+	gate      *kubecontext.Gate
+}
+
+func newObjectIndex(gate *kubecontext.Gate, namespace string) objectIndex {
+	return objectIndex{byKey: map[objectKey]*k8sobject.Object{}, differing: map[*k8sobject.Object]bool{}, gate: gate, namespace: namespace}
 }
 
 func (x *objectIndex) keyOf(o *k8sobject.Object) objectKey {
-	return objectKey{o.Group(), o.Kind, cmp.Or(o.Namespace, x.namespace, "default"), o.Name}
+	return objectKey{o.Cluster, o.Group(), o.Kind, cmp.Or(o.Namespace, x.namespaceOf(o.Cluster), "default"), o.Name}
+}
+
+// placed reports whether the declaration of an object names its cluster.
+func (x *objectIndex) placed() bool {
+	return slices.ContainsFunc(x.List, func(o *k8sobject.Object) bool { return o.Placed })
+}
+
+// namespaceOf returns the namespace for objects that name none in the cluster of a name; empty if it is not known.
+func (x *objectIndex) namespaceOf(cluster string) string {
+	if in, err := x.gate.Named(cluster); err == nil && in != nil {
+		return in.Namespace
+	}
+	return x.namespace
 }
 
 // add adds an object. It may replace an earlier declaration of the same object.
@@ -42,21 +61,25 @@ func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) error {
 	case former == nil:
 		x.List = append(x.List, o)
 	case !allowDuplicates:
-		return problem.New(
-			fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), former.Site),
-			"remove one of them, or pass allow_duplicates=True: then the last one counts")
+		return declaredTwice(o, former)
 	default:
 		x.List[slices.Index(x.List, former)] = o
-		x.differing[x.keyOf(o)] = x.differing[x.keyOf(o)] || former.JSON != o.JSON
+		x.differing[o] = x.differing[former] || former.JSON != o.JSON
 	}
 	x.byKey[x.keyOf(o)] = o
 	return nil
 }
 
+func declaredTwice(o, former *k8sobject.Object) error {
+	return problem.New(
+		fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), former.Site),
+		"remove one of them, or pass allow_duplicates=True: then the last one counts")
+}
+
 // nameDiffering logs which declaration of an object counts, where several differ.
 func (x *objectIndex) nameDiffering(log logstore.Logger) {
 	for _, o := range x.List {
-		if x.differing[x.keyOf(o)] {
+		if x.differing[o] {
 			logstore.Infof(log, "%s: %s is declared several times, with different content: the last declaration, this one, counts", o.Site, o.ID())
 		}
 	}
@@ -65,7 +88,8 @@ func (x *objectIndex) nameDiffering(log logstore.Logger) {
 func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
 	var yaml starlark.Value
 	var allowDuplicates bool
-	if err := c.Unpack("yaml", &yaml, "allow_duplicates??", &allowDuplicates); err != nil {
+	var cluster string
+	if err := c.Unpack("yaml", &yaml, "allow_duplicates??", &allowDuplicates, "cluster??", &cluster); err != nil {
 		return nil, err
 	}
 	objs, err := readObjects(c, yaml)
@@ -77,7 +101,7 @@ func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
 	}
 	at := c.Site()
 	for _, o := range objs {
-		o.Site = at
+		o.Site, o.Cluster, o.Placed = at, cluster, cluster != ""
 		if err := d.Objects.add(o, allowDuplicates); err != nil {
 			return nil, err
 		}

@@ -57,7 +57,9 @@ func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site, calls 
 		}
 		sites[name] = l.site
 		calls[name] = []fault.Call{{Name: l.builtin, Site: l.site}}
-		out = append(out, d.manifest(l))
+		m, err := d.manifest(l)
+		all.Add(err)
+		out = append(out, m)
 	}
 	return out, all.Err()
 }

@@ -25,6 +25,8 @@ type localResource struct {
 	name    string
 	builtin string
 	site    fault.Site
+	// cluster is the name of the cluster that its commands work on; empty for the session's own.
+	cluster string
 	target  model.LocalTarget
 }
 
@@ -50,7 +52,7 @@ func (d *Declarations) declare(c *eval.Call, test bool) (starlark.Value, error) 
 		"cmd_bat??", &bat, "serve_cmd_bat??", &serveBat, "allow_parallel??", &parallel, "links??", &l.Links,
 		"labels??", &l.Labels, "env??", &env, "serve_env??", &serveEnv, "readiness_probe??", &ready,
 		"dir??", &dir, "serve_dir??", &serveDir, "down_cmd??", &down, "down_cmd_bat??", &downBat, "kind??", &kind, "timeout_secs??", &timeout,
-		"results??", &results); err != nil {
+		"results??", &results, "cluster??", &l.cluster); err != nil {
 		return nil, err
 	}
 	if err := resource.CheckName(l.name); err != nil {
@@ -108,8 +110,11 @@ func asTest(is bool, l *model.LocalTarget, timeout int, results []string) (*mode
 	return &model.Test{Timeout: time.Duration(timeout) * time.Second, Results: results}, nil
 }
 
-func (d *Declarations) manifest(l *localResource) model.Manifest {
-	target := l.target
+func (d *Declarations) manifest(l *localResource) (model.Manifest, error) {
+	target, err := d.targetOf(l)
+	if err != nil {
+		return model.Manifest{}, err
+	}
 	labels := l.Labels.Values
 	if target.Test != nil && len(labels) == 0 {
 		labels = []string{testLabel}
@@ -119,5 +124,32 @@ func (d *Declarations) manifest(l *localResource) model.Manifest {
 		Name: model.ManifestName(l.name), Labels: resource.SortedLabels(value.AppendNew(nil, labels)),
 		ResourceDeps: resource.Names(value.AppendNew(nil, l.Options.Deps.Values)), TriggerMode: d.defaults.Mode(l.TriggerMode),
 		AutoInit: l.AutoInit.Value || !l.AutoInit.IsSet, Links: l.Links.List, Local: &target,
+	}, nil
+}
+
+// targetOf returns the commands of a resource, so that they work on its cluster.
+func (d *Declarations) targetOf(l *localResource) (model.LocalTarget, error) {
+	target := l.target
+	if l.cluster == "" {
+		return target, nil
 	}
+	in, err := d.gate.Named(l.cluster)
+	if err != nil {
+		return target, d.ErrorAt(l.site, "%s: cluster: %w", l.builtin, err)
+	}
+	if err := d.gate.Allowed("run commands", in); err != nil {
+		return target, d.ErrorAt(l.site, "%s: %w", l.builtin, err)
+	}
+	commands := []*model.Cmd{&target.Update, &target.Serve, &target.Down}
+	if p := target.Readiness; p != nil && p.Exec != nil {
+		own, exec := *p, *p.Exec // other resources may have the same probe
+		own.Exec, target.Readiness = &exec, &own
+		commands = append(commands, &exec)
+	}
+	for _, cmd := range commands {
+		if *cmd, err = in.Command(*cmd); err != nil {
+			return target, d.ErrorAt(l.site, "%s: %w", l.builtin, err)
+		}
+	}
+	return target, nil
 }

@@ -277,6 +277,12 @@ func (p place) completeString(i int) []completionItem {
 		for _, r := range p.o.resources() {
 			c.add(orderLocal, r, kindValue, completionItem{})
 		}
+	case "cluster":
+		for _, f := range p.o.calls("cluster") {
+			if t, ok := f.texts["name"]; ok {
+				c.add(orderLocal, p.o.str(t), kindValue, completionItem{})
+			}
+		}
 	}
 	if want.Takes("path") {
 		if e := c.callee(frames[0]); e != nil && slices.Contains(loaders, e.Name) {

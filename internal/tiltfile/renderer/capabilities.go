@@ -12,11 +12,11 @@ import (
 // capabilities returns the flags that give "helm template" the version and the APIs of the cluster, which "helm install"
 // would find out by itself. The user's own kubeVersion wins. Most charts do not depend on either; for them, the cluster
 // is not asked.
-func capabilities(c *eval.Call, chart, kubeVersion string) []string {
+func capabilities(c *eval.Call, of *eval.Served, chart, kubeVersion string) []string {
 	if !asksForCapabilities(chart) {
 		return kubeVersionFlag(kubeVersion)
 	}
-	served := c.Capabilities(c.Site())
+	served := c.Capabilities(c.Site(), of)
 	if kubeVersion == "" {
 		kubeVersion = served.KubeVersion
 	}

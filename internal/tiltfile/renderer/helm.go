@@ -29,12 +29,16 @@ func Builtins() map[string]eval.Function {
 }
 
 func helm(c *eval.Call) (starlark.Value, error) {
-	var path, namespace, kubeVersion string
+	var path, namespace, kubeVersion, cluster string
 	name := "chart"
 	var values, set value.Texts
 	var skipCRDs bool
 	if err := c.Unpack("path", &path, "name??", &name, "namespace??", &namespace, "values??", &values,
-		"set??", &set, "kube_version??", &kubeVersion, "skip_crds??", &skipCRDs); err != nil {
+		"set??", &set, "kube_version??", &kubeVersion, "skip_crds??", &skipCRDs, "cluster??", &cluster); err != nil {
+		return nil, err
+	}
+	of, err := c.Declared(cluster)
+	if err != nil {
 		return nil, err
 	}
 	chart := c.Abs(path)
@@ -66,7 +70,7 @@ func helm(c *eval.Call) (starlark.Value, error) {
 	for _, v := range set.Values {
 		argv = append(argv, "--set", v)
 	}
-	argv = append(argv, capabilities(c, chart, kubeVersion)...)
+	argv = append(argv, capabilities(c, of, chart, kubeVersion)...)
 	out, err := c.Exec(command.Command{Cmd: model.Cmd{Argv: argv, Dir: c.Dir()}, Quiet: true, Inputs: helmInputs(c.Evaluation, argv)})
 	if err != nil {
 		return nil, err

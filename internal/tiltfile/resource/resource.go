@@ -45,10 +45,11 @@ type Options struct {
 
 // CheckName refuses names that a resource must not have.
 func CheckName(name string) error {
-	switch model.ManifestName(name) {
-	case "":
+	n := model.ManifestName(name)
+	switch {
+	case name == "":
 		return errors.New("the name of the resource is empty")
-	case model.TiltfileName, model.UncategorizedName:
+	case n == model.TiltfileName, n.Uncategorized():
 		return fmt.Errorf("%q is reserved; choose another name", name)
 	}
 	if value.HasControls(name) {

@@ -366,7 +366,7 @@ func (*images) Note(context.Context, imagebuild.Request) func(string) { return f
 
 func (*images) Last(model.ImageTarget) (model.ImageResult, bool) { return model.ImageResult{}, false }
 
-func (i *images) Reusable(_ context.Context, prior model.ImageResult) bool {
+func (i *images) Reusable(_ context.Context, prior model.ImageResult, _ imagebuild.Plan) bool {
 	return !i.gone[prior.Local]
 }
 

@@ -55,6 +55,7 @@ type Cluster struct {
 	env []string
 	// address names the cluster if it does not reveal its identity.
 	address   string
+	title     string
 	origin    ledger.Origin
 	namespace string // of the lease
 	holding   *holding
@@ -92,6 +93,8 @@ type ClusterOptions struct {
 	Command, Tiltfile string
 	// Tree, unless nil, returns the working tree of the Tiltfile. It is called at most once for each evaluation of the Tiltfile.
 	Tree func() Tree
+	// Title is the name of the cluster for users.
+	Title string
 	// Env is added to the environment of the user's delete commands.
 	Env []string
 	// Debug is hone's own log, which gets each request to the API server. Nil means none.
@@ -132,7 +135,7 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names), deploy.WithLists(lists), deploy.WithDeleter(deleter),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
-		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, tiltfile: o.Tiltfile, tree: o.Tree, debug: o.Debug}
+		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, tiltfile: o.Tiltfile, tree: o.Tree, debug: o.Debug, title: o.Title}
 	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder}
 	if c.namespace = o.Namespace; c.namespace != "" {
 		c.holding = newHolding()

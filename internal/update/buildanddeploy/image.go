@@ -19,7 +19,7 @@ import (
 // ImageBuilder builds images.
 type ImageBuilder interface {
 	Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error)
-	Reusable(ctx context.Context, prior model.ImageResult) bool
+	Reusable(ctx context.Context, prior model.ImageResult, to imagebuild.Plan) bool
 	// Note notes the inputs of an image that another program builds.
 	Note(ctx context.Context, req imagebuild.Request) (end func(ref string))
 	// Foresee returns the image that a build of the same inputs has made, and Last the last one of a target.
@@ -138,6 +138,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	if len(r.Lacks) == 0 {
 		r.StartedAt = req.StartedAt
 	}
+	r.On = req.Manifest.Cluster()
 	if w.deliver {
 		st.next(model.StepPush, ref, "Pushing "+r.Local)
 		if err := b.deliverer.Deliver(ctx, w.plan, r, log, st.sent); err != nil {
@@ -207,16 +208,13 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	var out jobs
 	for _, im := range req.Manifest.Images {
 		prior, have := req.Results[im.Ref]
+		usable := have && prior.On == req.Manifest.Cluster()
 		asked := req.Force || req.fromScratch()
-		needed := asked || !have || req.Dirty[im.Ref]
+		needed := asked || !usable || req.Dirty[im.Ref]
 		for _, dep := range im.DependsOn {
 			needed = needed || building[dep]
 		}
-		if !needed && !b.builder.Reusable(ctx, prior) {
-			needed = true
-		}
-		building[im.Ref] = needed
-		j := job{target: im, build: needed}
+		j := job{target: im}
 		if b.here != nil {
 			plan, err := b.here.plan(ctx, req.Cluster, req.Registry, im)
 			if err != nil {
@@ -224,6 +222,8 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 			}
 			j.plan, j.deliver = plan, plan.Share || deployed(req.Manifest, im.Ref)
 		}
+		j.build = needed || !b.builder.Reusable(ctx, prior, j.plan)
+		building[im.Ref] = j.build
 		out = append(out, j)
 	}
 	return out, nil

@@ -98,7 +98,7 @@ func (c *Cluster) Preview(ctx context.Context, o PreviewOptions) ([]api.PlanStep
 	if err != nil {
 		return nil, err
 	}
-	if err := c.sayWaits(ctx, memory, records, o, known, steps); err != nil {
+	if err := c.sayWaits(ctx, memory, o, known, steps); err != nil {
 		return nil, err
 	}
 	why := o.Prune.keeps(ctx, c, memory, declared, o.Chosen, o.Namespace)
@@ -173,8 +173,7 @@ func PreviewBeside(ctx context.Context, o PreviewOptions) ([]api.PlanStep, error
 const plannedAtOnce = 10
 
 // sayWaits adds to the deletions of a plan the workloads that they wait for: those that take the place of the deleted ones.
-func (c *Cluster) sayWaits(ctx context.Context, memory *deploy.Memory, records map[model.ManifestName][]ledger.Record, o PreviewOptions,
-	known map[model.ManifestName]bool, steps []api.PlanStep) error {
+func (c *Cluster) sayWaits(ctx context.Context, memory *deploy.Memory, o PreviewOptions, known map[model.ManifestName]bool, steps []api.PlanStep) error {
 	wait := map[string]string{}
 	for _, s := range steps {
 		name := model.ManifestName(s.Resource)
@@ -182,7 +181,7 @@ func (c *Cluster) sayWaits(ctx context.Context, memory *deploy.Memory, records m
 			continue
 		}
 		if !known[name] {
-			next, err := c.replacements(ctx, memory, RemoveRequest{Resource: name, Namespace: o.Namespace, Declared: func() []model.Manifest { return o.Declared }}, records)
+			next, err := c.replacements(ctx, memory, RemoveRequest{Resource: name, Undeclared: true, Namespace: o.Namespace, Declared: func() []model.Manifest { return o.Declared }})
 			if err != nil {
 				return err
 			}

@@ -48,6 +48,15 @@ func (req RemoveRequest) returned(same func(model.Manifest) bool) bool {
 	return req.Declared != nil && slices.ContainsFunc(req.Declared(), func(m model.Manifest) bool { return m.Name == req.Resource && same(m) })
 }
 
+// declaredNow returns the request with the declarations of this moment.
+func (req RemoveRequest) declaredNow() RemoveRequest {
+	if req.Declared != nil {
+		now := req.Declared()
+		req.Declared = func() []model.Manifest { return now }
+	}
+	return req
+}
+
 // settle waits until the declarations are final.
 func (req RemoveRequest) settle(ctx context.Context) error {
 	if req.Settled == nil {
@@ -70,20 +79,11 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, err
 	}
 	defer done()
-	memory, all, err := c.recorded(ctx)
+	memory, _, err := c.recorded(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.awaitReplacements(ctx, memory, req, all); err != nil {
-		return nil, err
-	}
-	if err := req.settle(ctx); err != nil {
-		return nil, err
-	}
-	if all, err = memory.Resources(); err != nil {
-		return nil, err
-	}
-	held, err := c.applier.Claim(ctx, all[req.Resource])
+	held, err := c.claimReplaced(ctx, memory, &req)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +104,38 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	}
 	return bereft, c.delete(ctx, memory, DeleteOptions{Wait: true, RunID: c.ownRun(ctx), Removal: req.Removal},
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
+}
+
+// claimReplaced claims the objects of a resource once their replacements are ready and the declarations are final. Other replacements
+// may have been declared during the wait: they are awaited, too. From then on the request has the declarations that the replacements
+// belong to.
+func (c *Cluster) claimReplaced(ctx context.Context, memory *deploy.Memory, req *RemoveRequest) (*deploy.Held, error) {
+	for {
+		if err := c.awaitReplacements(ctx, memory, *req); err != nil {
+			return nil, err
+		}
+		if err := req.settle(ctx); err != nil {
+			return nil, err
+		}
+		all, err := memory.Resources()
+		if err != nil {
+			return nil, err
+		}
+		held, err := c.applier.Claim(ctx, all[req.Resource])
+		if err != nil {
+			return nil, err
+		}
+		final := req.declaredNow()
+		late, err := c.replacements(ctx, memory, final)
+		if err == nil && len(late) == 0 {
+			*req = final
+			return held, nil
+		}
+		held.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // clear hands over the objects and the commands that other resources have now, and runs the delete command of the resource if it still has one. It returns

@@ -25,11 +25,8 @@ const replacementPause = 200 * time.Millisecond
 // of its own are deployed and ready. A replacement is a workload of another resource that is new, in the same namespace, and runs the
 // same image, or is selected by a Service that selected the old one. A workload whose readiness does not matter
 // (pod_readiness='ignore') is none. The wait ends when no replacement is declared.
-func (c *Cluster) awaitReplacements(ctx context.Context, memory *deploy.Memory, req RemoveRequest, all map[model.ManifestName][]ledger.Record) error {
-	if !req.Undeclared || req.Declared == nil {
-		return nil
-	}
-	next, err := c.replacements(ctx, memory, req, all)
+func (c *Cluster) awaitReplacements(ctx context.Context, memory *deploy.Memory, req RemoveRequest) error {
+	next, err := c.replacements(ctx, memory, req)
 	if err != nil {
 		return err
 	}
@@ -61,8 +58,16 @@ type replacement struct {
 	id       model.ObjectID
 }
 
-// replacements returns the workloads that take the place of the workloads of a resource that is no longer declared.
-func (c *Cluster) replacements(ctx context.Context, memory *deploy.Memory, req RemoveRequest, all map[model.ManifestName][]ledger.Record) ([]replacement, error) {
+// replacements returns the workloads that take the place of the workloads of a resource that is no longer declared, and that have
+// not been ready yet.
+func (c *Cluster) replacements(ctx context.Context, memory *deploy.Memory, req RemoveRequest) ([]replacement, error) {
+	if !req.Undeclared || req.Declared == nil {
+		return nil, nil
+	}
+	all, err := memory.Resources()
+	if err != nil {
+		return nil, err
+	}
 	var old []*unstructured.Unstructured
 	for _, r := range all[req.Resource] {
 		if u := memory.Remembered(r.ObjectID); u != nil && r.Stays() && r.ObjectID.Serves() {

@@ -1,9 +1,18 @@
 package buildanddeploy
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/deploy/deploytest"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestSucceeds: which workload takes the place of which.
@@ -34,5 +43,52 @@ func TestSucceeds(t *testing.T) {
 		if got := succeeds(tc.is, was, tc.services); got != tc.want {
 			t.Errorf("%s: %v", tc.name, got)
 		}
+	}
+}
+
+// TestReplacementOfAnotherLoad drops a resource whose workload passes to another one. Before the declarations are final, a further load
+// of the Tiltfile drops that one, too, for a workload of the same image: the removal waits for it, although none had to be awaited first.
+func TestReplacementOfAnotherLoad(t *testing.T) {
+	w := newWorld(t, 1)
+	declares := func(resource, workload string) model.Manifest {
+		raw := fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": %q}, "spec": {"selector": {"matchLabels": {"app": "shop"}},
+			"template": {"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": [{"name": "main", "image": "shop"}]}}}}`, workload)
+		return model.Manifest{Name: model.ManifestName(resource), AutoInit: true,
+			K8s: &model.K8sTarget{Objects: []model.K8sObject{{APIVersion: "apps/v1", Kind: "Deployment", Name: workload, JSON: raw}}}}
+	}
+	was := declares("a", "shop-1")
+	deployed := (&diary{}).request(was)
+	deployed.Namespace, deployed.Declared = deploytest.Namespace, func() []model.Manifest { return []model.Manifest{was} }
+	if _, err := w.cluster.Deploy(t.Context(), deployed, nil); err != nil {
+		t.Fatal(err)
+	}
+	memory, _, err := w.cluster.recorded(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := w.cluster.Objects(t.Context(), was, deploytest.Namespace)[0].ObjectID
+	if err := memory.SeenReady("a", []model.ObjectID{id}); err != nil {
+		t.Fatal(err)
+	}
+	now := declares("b", "shop-1")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var said []string
+	_, err = w.cluster.Remove(ctx, RemoveRequest{Resource: "a", Why: "which is gone", Undeclared: true, Namespace: deploytest.Namespace,
+		Declared: func() []model.Manifest { return []model.Manifest{now} },
+		Settled: func(context.Context) error {
+			now = declares("c", "shop-2")
+			return nil
+		},
+		Log: logstore.Func(func(_ logstore.Level, text string) {
+			said = append(said, strings.TrimSpace(text))
+			cancel()
+		})})
+	if w.server.Objects("deployments")["shop-1"] == nil {
+		t.Errorf("the workload is gone before its replacement is there")
+	}
+	want := []string{"The objects of a, which is gone, are deleted when their replacements are ready: c is not deployed yet"}
+	if diff := cmp.Diff(want, said); diff != "" || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v\n%s", err, diff)
 	}
 }

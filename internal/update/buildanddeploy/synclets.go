@@ -18,8 +18,8 @@ import (
 
 // ImageReader inspects images, wherever they are; see imagebuild.Reader.
 type ImageReader interface {
-	Inspect(ctx context.Context, ref string) (docker.Image, bool, error)
-	Programs(ctx context.Context, ref string, paths []string) ([]string, error)
+	Inspect(ctx context.Context, of model.ImageResult, to imagebuild.Plan) (docker.Image, bool, error)
+	Programs(ctx context.Context, of model.ImageResult, to imagebuild.Plan, paths []string) ([]string, error)
 }
 
 // SyncletImage delivers the image with the synclet to a cluster and returns its name there; see imagebuild.SyncletImage.
@@ -89,7 +89,7 @@ func (s *Synclets) uses(ctx context.Context, req Request, images map[string]mode
 		if !deployed(req.Manifest, im.Ref) || images[im.Ref].Cluster == "" {
 			continue
 		}
-		use, why, err := s.use(ctx, req.Mode, im, images[im.Ref])
+		use, why, err := s.use(ctx, req, im, images[im.Ref])
 		if err != nil {
 			return nil, false, "", err
 		}
@@ -137,19 +137,19 @@ func (s *Synclets) Deliver(ctx context.Context, cluster model.Cluster, registry 
 }
 
 // use returns how containers of an image use the synclet, and why; without a reason they do not need it.
-func (s *Synclets) use(ctx context.Context, mode model.UpdateMode, im model.ImageTarget, r model.ImageResult) (use deploy.SyncletUse, why string, err error) {
+func (s *Synclets) use(ctx context.Context, req Request, im model.ImageTarget, r model.ImageResult) (use deploy.SyncletUse, why string, err error) {
 	if im.LiveUpdate.RestartProcess != nil {
-		in, known, err := s.look(ctx, r, false)
+		in, known, err := s.look(ctx, req, im, r, false)
 		if known {
 			use.Command = &in.command
 		}
 		use.Run = true
 		return use, "their process is restarted in place", err
 	}
-	if len(im.LiveUpdate.Syncs) == 0 || !slices.Contains(Order(mode), "synclet") {
+	if len(im.LiveUpdate.Syncs) == 0 || !slices.Contains(Order(req.Mode), "synclet") {
 		return use, "", nil
 	}
-	in, known, err := s.look(ctx, r, true)
+	in, known, err := s.look(ctx, req, im, r, true)
 	switch {
 	case err != nil:
 		return use, "", err
@@ -163,11 +163,15 @@ func (s *Synclets) use(ctx context.Context, mode model.UpdateMode, im model.Imag
 
 // look returns the content of an image, and with programs also whether it has a shell or tar. known is false if the
 // image cannot be inspected.
-func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool) (in inside, known bool, err error) {
+func (s *Synclets) look(ctx context.Context, req Request, target model.ImageTarget, r model.ImageResult, programs bool) (in inside, known bool, err error) {
 	if in, known = s.looked(r.ImageID, programs); known {
 		return in, true, nil
 	}
-	im, found, err := s.images.Inspect(ctx, r.Local)
+	to, err := s.here.plan(ctx, req.Cluster, req.Registry, target)
+	if err != nil {
+		return inside{}, false, err
+	}
+	im, found, err := s.images.Inspect(ctx, r, to)
 	if err != nil || !found {
 		return inside{}, false, err
 	}
@@ -180,7 +184,7 @@ func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool)
 		for _, dir := range in.path {
 			tools = append(tools, path.Join(dir, "sh"), path.Join(dir, "tar"))
 		}
-		got, err := s.images.Programs(ctx, r.Local, tools)
+		got, err := s.images.Programs(ctx, r, to, tools)
 		if err != nil {
 			return inside{}, false, err
 		}

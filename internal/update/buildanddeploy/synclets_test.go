@@ -27,20 +27,20 @@ type shelf struct {
 
 func (s *shelf) Ping(context.Context) (docker.Info, error) { return docker.Info{}, nil }
 
-func (s *shelf) Inspect(_ context.Context, ref string) (docker.Image, bool, error) {
+func (s *shelf) Inspect(_ context.Context, of model.ImageResult, _ imagebuild.Plan) (docker.Image, bool, error) {
 	if s.empty {
 		return docker.Image{}, false, nil
 	}
-	im := docker.Image{ID: "sha256:1", Entrypoint: []string{"/" + ref}, Cmd: []string{"serve"}}
+	im := docker.Image{ID: "sha256:1", Entrypoint: []string{"/" + of.Local}, Cmd: []string{"serve"}}
 	if s.path != "" {
 		im.Env = []string{"PATH=" + s.path}
 	}
 	return im, true, nil
 }
 
-func (s *shelf) Programs(_ context.Context, ref string, paths []string) (found []string, err error) {
+func (s *shelf) Programs(_ context.Context, of model.ImageResult, _ imagebuild.Plan, paths []string) (found []string, err error) {
 	s.looks++
-	for _, have := range s.programs[ref] {
+	for _, have := range s.programs[of.Local] {
 		for _, p := range paths {
 			if p == have {
 				found = append(found, p)

@@ -95,7 +95,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
 	}
-	defer b.forgetFiles(req.Target)
+	defer b.forgetFiles(req)
 	if last, ok := b.recalled(ctx, req); ok {
 		logstore.Infof(req.Logger, "%s was built by an earlier session: %s", last.Local, lackText(last))
 		return last, nil
@@ -142,13 +142,15 @@ func (b *Builder) build(ctx context.Context, req Request) (model.ImageResult, er
 	return model.ImageResult{}, fmt.Errorf("build %s: the target defines no build", req.Target.Ref)
 }
 
-// Reusable reports whether the image of an earlier build still exists: in the engine or, if the engine never had it, in
-// the registry in its name.
-func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult) bool {
-	if prior.Local == "" {
+// Reusable reports whether the image of an earlier build still exists: in the engine or, if the engine never had it, where to puts it: in
+// the node's containerd, or in the registry in its name.
+func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult, to Plan) bool {
+	switch {
+	case prior.Local == "":
 		return false
-	}
-	if prior.ImageID == "" {
+	case prior.ImageID == "" && to.Method == model.DeliverContainerd:
+		return inNode(ctx, to.Socket, prior)
+	case prior.ImageID == "":
 		return b.registry.has(ctx, prior.Local)
 	}
 	im, found, err := b.docker.Inspect(ctx, prior.Local)

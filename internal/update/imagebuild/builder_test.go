@@ -90,11 +90,11 @@ func TestDockerBuild(t *testing.T) {
 			t.Errorf("%s: %v, %v", ref, found, err)
 		}
 	}
-	if !b.Reusable(t.Context(), first) {
+	if !b.Reusable(t.Context(), first, Plan{}) {
 		t.Error("the image cannot be reused though it is there")
 	}
 	engine.RemoveImage(first.Local)
-	if b.Reusable(t.Context(), first) || b.Reusable(t.Context(), model.ImageResult{}) {
+	if b.Reusable(t.Context(), first, Plan{}) || b.Reusable(t.Context(), model.ImageResult{}, Plan{}) {
 		t.Error("an image that is gone can be reused")
 	}
 }

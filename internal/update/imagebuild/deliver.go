@@ -40,6 +40,18 @@ func NewDeliverer(engine docker.Client) *Deliverer {
 // receives the percentage of the image's bytes that have been sent, whenever that grows, from engines that report it; Deliver calls
 // it on the caller's goroutine.
 func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
+	return d.deliver(ctx, plan, result, d.docker, log, sent)
+}
+
+// origin is where an image is that is delivered: the engine, or this process.
+type origin interface {
+	Push(ctx context.Context, ref string, progress logstore.Logger, sent func(percent int)) error
+	Save(ctx context.Context, refs []string) (io.ReadCloser, error)
+}
+
+// deliver is Deliver for an image of any origin. Clusters whose nodes are containers, and those that share the engine, need the engine all
+// the same.
+func (d *Deliverer) deliver(ctx context.Context, plan Plan, result model.ImageResult, from origin, log logstore.Logger, sent func(percent int)) error {
 	if log == nil {
 		log = logstore.Discard
 	}
@@ -49,15 +61,15 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 		logstore.Infof(log, "Nothing to push: %s", plan.Why)
 		return nil
 	case model.DeliverRegistry:
-		err = d.push(ctx, "local registry "+plan.Registry.Host, result, log, sent)
+		err = d.push(ctx, "local registry "+plan.Registry.Host, result, from, log, sent)
 	case model.DeliverPush:
-		err = d.pushAnywhere(ctx, plan, result, log, sent)
+		err = d.pushAnywhere(ctx, plan, result, from, log, sent)
 	case model.DeliverKIND:
 		err = d.load(ctx, kindNodes(plan.Cluster), result, log)
 	case model.DeliverK3D:
 		err = d.load(ctx, k3dNodes(plan.Cluster), result, log)
 	case model.DeliverContainerd:
-		err = d.importHere(ctx, plan, result, log)
+		err = d.importHere(ctx, plan, result, from, log)
 	default:
 		err = fmt.Errorf("unknown method %q", plan.Method)
 	}
@@ -74,13 +86,13 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 }
 
 // push sends the image to the registry in its name. An image that the registry already has is not sent.
-func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
+func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, from origin, log logstore.Logger, sent func(percent int)) error {
 	stays := result.ImageID == "" || hasContentTag(result.Local, result.ImageID)
 	if stays && d.registry.has(ctx, result.Local) {
 		logstore.Infof(log, "Already in %s: %s", where, result.Local)
 	} else {
 		logstore.Infof(log, "Pushing to %s: %s", where, result.Local)
-		if err := d.docker.Push(ctx, result.Local, log, sent); err != nil {
+		if err := from.Push(ctx, result.Local, log, sent); err != nil {
 			return err
 		}
 	}
@@ -88,9 +100,9 @@ func (d *Deliverer) push(ctx context.Context, where string, result model.ImageRe
 }
 
 // pushAnywhere pushes to default_registry, or to the registry in the image's name. Docker Hub's library is refused.
-func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
+func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.ImageResult, from origin, log logstore.Logger, sent func(percent int)) error {
 	if !plan.Registry.Empty() {
-		return d.push(ctx, "registry "+plan.Registry.Host, result, log, sent)
+		return d.push(ctx, "registry "+plan.Registry.Host, result, from, log, sent)
 	}
 	full, err := fullRef(result.Local)
 	if err != nil {
@@ -100,7 +112,7 @@ func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.Im
 		return err
 	}
 	host, _, _ := strings.Cut(full, "/")
-	return d.push(ctx, "registry "+host, result, log, sent)
+	return d.push(ctx, "registry "+host, result, from, log, sent)
 }
 
 // noPlace returns a problem if the registry in an image's full name is Docker Hub's library, to which nobody may push.
@@ -113,7 +125,7 @@ func noPlace(full, ref string, plan Plan) error {
 }
 
 // importHere imports the image into the containerd of this machine, which is the node.
-func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
+func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.ImageResult, from origin, log logstore.Logger) error {
 	full, err := fullRef(result.Cluster)
 	if err != nil {
 		return err
@@ -133,7 +145,7 @@ func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.Imag
 	if d.layers(plan.Socket).deliver(ctx, result.ImageID, full) {
 		return nil
 	}
-	archive, err := d.docker.Save(ctx, []string{result.Local})
+	archive, err := from.Save(ctx, []string{result.Local})
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func TestDeliverRegistry(t *testing.T) {
 	if got := engine.Pushed(); len(got) != 3 {
 		t.Errorf("pushed %v", got)
 	}
-	if !New(engine).Reusable(t.Context(), model.ImageResult{Local: mutable.Local}) {
+	if !New(engine).Reusable(t.Context(), model.ImageResult{Local: mutable.Local}, Plan{}) {
 		t.Error("an image that only the registry has cannot be reused")
 	}
 }

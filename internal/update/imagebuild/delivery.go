@@ -26,6 +26,11 @@ type Plan struct {
 	Socket string
 }
 
+// throughEngine reports whether images can get to the cluster through the engine only: it is the cluster's own, or has its nodes.
+func (p Plan) throughEngine() bool {
+	return slices.Contains([]model.DeliveryMethod{model.DeliverShared, model.DeliverKIND, model.DeliverK3D}, p.Method)
+}
+
 // Delivery chooses how images get to a cluster. It holds the relevant facts about this machine, so that choosing does no
 // I/O; Probe fills it in.
 type Delivery struct {

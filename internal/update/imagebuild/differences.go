@@ -110,7 +110,7 @@ func (b *Builder) why(ctx context.Context, req Request) (text string, inputs []a
 	case req.NoCache:
 		return "it is built from scratch", nil
 	}
-	last, ok := b.memory.lastList(req.Target)
+	last, ok := b.memory.lastList(req)
 	if !ok {
 		if _, built := b.memory.Last(req.Target); built {
 			return "the inputs of its last build are not known", nil
@@ -130,7 +130,7 @@ func (b *Builder) why(ctx context.Context, req Request) (text string, inputs []a
 	} else if tooMany {
 		return "its files may have changed: there are too many to compare each", nil
 	}
-	if last.ImageID != "" && !b.Reusable(ctx, model.ImageResult{Local: last.Local, ImageID: last.ImageID}) {
+	if last.ImageID != "" && !b.Reusable(ctx, model.ImageResult{Local: last.Local, ImageID: last.ImageID}, req.To) {
 		return "its last image is gone", nil
 	}
 	return "its files changed during the last build, or that failed", nil

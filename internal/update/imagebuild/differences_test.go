@@ -79,11 +79,19 @@ func TestWhy(t *testing.T) {
 		}, "image tools changed"},
 		{"a base that will be built", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake) { delete(req.Deps, "tools") }, "image tools changed"},
 		{"the registry", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake) { req.Registry = localRegistry }, "its registry changed"},
+		{"a build for another cluster's registry", func(t *testing.T, dir string, req *Request, engine *dockertest.Fake) {
+			other := *req
+			other.Registry = localRegistry
+			if _, err := New(engine).Remember(memoryOf(dir)).Build(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "main.go"), "other")
+		}, "main.go changed"},
 		{"much", all(file("main.go", "other"), spec(func(d *model.DockerBuild) {
 			d.BuildArgs["VERSION"], d.Target, d.Network, d.Contents = ptr("2"), "x", "host", d.Contents+"RUN true\n"
 		})), "its Dockerfile changed, argument VERSION changed, its target changed, and more"},
 		{"the image is gone", func(_ *testing.T, dir string, req *Request, engine *dockertest.Fake) {
-			last, _ := memoryOf(dir).lastList(req.Target)
+			last, _ := memoryOf(dir).lastList(*req)
 			engine.RemoveImage(last.Local)
 		}, "its last image is gone"},
 		{"from scratch", func(_ *testing.T, _ string, req *Request, _ *dockertest.Fake) { req.NoCache = true }, "it is built from scratch"},
@@ -98,13 +106,13 @@ func TestWhy(t *testing.T) {
 		}, "main.go changed"},
 		{"too many files", func(t *testing.T, dir string, req *Request, _ *dockertest.Fake) {
 			m := memoryOf(dir)
-			last, _ := m.lastList(req.Target)
+			last, _ := m.lastList(*req)
 			last.Listing = listing{Cut: true}
 			raw, err := json.Marshal(last)
 			if err != nil {
 				t.Fatal(err)
 			}
-			write(t, m.listPath(req.Target), string(raw))
+			write(t, m.listPath(*req), string(raw))
 			write(t, filepath.Join(dir, "main.go"), "other")
 		}, "its files may have changed: there are too many to compare each"},
 	} {
@@ -127,7 +135,7 @@ func TestWhy(t *testing.T) {
 			if _, err := b.Build(t.Context(), req); err != nil {
 				t.Fatal(err)
 			}
-			if raw, err := os.ReadFile(b.memory.listPath(req.Target)); err != nil || strings.Contains(string(raw), "a secret value") {
+			if raw, err := os.ReadFile(b.memory.listPath(req)); err != nil || strings.Contains(string(raw), "a secret value") {
 				t.Fatalf("%v: the list is %s", err, raw)
 			}
 			tc.change(t, dir, &req, engine)

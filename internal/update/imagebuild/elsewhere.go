@@ -38,9 +38,12 @@ func (b *Builder) With(away func(declared model.Builder) Elsewhere) *Builder {
 
 // madeElsewhere has the other builder build an image.
 func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.BuildRequest) (model.ImageResult, error) {
-	if err := b.basesThere(ctx, req); err != nil {
+	from, err := b.carry(ctx, req)
+	if err != nil {
 		return model.ImageResult{}, err
 	}
+	defer from.Close()
+	build.Bases = from.bases
 	logstore.Infof(build.Log, "Builder: %s", b.away(req.Builder).Describe())
 	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
 	switch req.To.Method {
@@ -59,20 +62,6 @@ func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.B
 	default: // the engine delivers it, or runs it
 	}
 	return b.loaded(ctx, req, build)
-}
-
-// basesThere returns a problem if the image is based on one that the other builder cannot get.
-func (b *Builder) basesThere(ctx context.Context, req Request) error {
-	cutOff := !b.away(req.Builder).OnThisMachine() && onlyHere(req.Registry.Host)
-	for ref, dep := range req.Deps {
-		if dep.Local == "" || !cutOff && b.registry.has(ctx, dep.Local) {
-			continue
-		}
-		return &docker.UserError{Problem: problem.New(fmt.Sprintf("%s is based on %s, which the builder %s cannot get: no registry that it reaches has %s", req.Target.Ref, ref, b.away(req.Builder), dep.Local),
-			"name a registry that the builder and the cluster reach: default_registry(\"registry.example.com/you\") in the Tiltfile\n"+
-				"or build with the engine: --builder default").See("builders")}
-	}
-	return nil
 }
 
 // pushed has the other builder push the image, and names it after its content in the registry.

@@ -42,7 +42,7 @@ var (
 // exists. The inputs are the content of the files, the Dockerfile or the command, the arguments, and the images that it is based on.
 // Other sources of a build do not count, such as the packages that it installs.
 func (b *Builder) Foresee(ctx context.Context, req Request) Prospect {
-	defer b.forgetFiles(req.Target)
+	defer b.forgetFiles(req)
 	if last, ok := b.recalled(ctx, req); ok {
 		return Prospect{Image: last, Known: true}
 	}
@@ -65,8 +65,8 @@ func (b *Builder) known(ctx context.Context, req Request) (result model.ImageRes
 	if err != nil {
 		return result, is, false
 	}
-	result, ok = b.memory.get(is.all)
-	if !ok || !b.Reusable(ctx, result) {
+	result, ok = b.memory.get(req.Target, is.all)
+	if !ok || !b.Reusable(ctx, result, req.To) {
 		return model.ImageResult{}, is, false
 	}
 	result.StartedAt = b.now()
@@ -93,7 +93,7 @@ func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bo
 	if !b.tagged(ctx, req, result) {
 		return model.ImageResult{}, false
 	}
-	b.memory.used(is.all)
+	b.memory.used(req.Target, is.all)
 	b.listUnchanged(ctx, req, is, result)
 	return result, true
 }
@@ -195,25 +195,25 @@ func look(ctx context.Context, t model.ImageTarget, list *listing) (uint64, erro
 // sumUp returns the sums of a build's inputs.
 func (b *Builder) sumUp(ctx context.Context, req Request) (is sums, err error) {
 	in := newInputs()
-	in.list, in.before, in.now, in.read = newListing(), b.filesBefore(req.Target), b.now(), b.read
+	in.list, in.before, in.now, in.read = newListing(), b.filesBefore(req), b.now(), b.read
 	if err = b.declared(ctx, in, req); err == nil {
 		err = in.target(ctx, req.Target)
 	}
 	if err == nil {
 		b.mu.Lock()
-		b.files[b.memory.listPath(req.Target)] = in.list
+		b.files[b.memory.listPath(req)] = in.list
 		b.mu.Unlock()
 	}
 	return sums{all: hex.EncodeToString(in.to.Sum(nil)), look: in.look.Sum64(), inputs: in.named, files: in.list, unresolved: in.unresolved}, err
 }
 
-// filesBefore returns the files of a target as they were last summed up: for the present request, or else for the last build.
-func (b *Builder) filesBefore(t model.ImageTarget) *listing {
+// filesBefore returns the files of a request's target as they were last summed up: for the present request, or else for the last build.
+func (b *Builder) filesBefore(req Request) *listing {
 	b.mu.Lock()
-	files := b.files[b.memory.listPath(t)]
+	files := b.files[b.memory.listPath(req)]
 	b.mu.Unlock()
 	if files == nil {
-		if last, ok := b.memory.lastList(t); ok {
+		if last, ok := b.memory.lastList(req); ok {
 			files = &last.Listing
 		}
 	}
@@ -221,11 +221,11 @@ func (b *Builder) filesBefore(t model.ImageTarget) *listing {
 }
 
 // forgetFiles forgets the files of a target at the end of a request: there may be many.
-func (b *Builder) forgetFiles(t model.ImageTarget) {
+func (b *Builder) forgetFiles(req Request) {
 	if b.memory != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.files, b.memory.listPath(t))
+		delete(b.files, b.memory.listPath(req))
 	}
 }
 

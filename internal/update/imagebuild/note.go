@@ -16,7 +16,7 @@ func (b *Builder) Note(ctx context.Context, req Request) (end func(ref string)) 
 	b.unlist(req)
 	sum := b.summing(reading, req, sums{})
 	return func(ref string) {
-		defer b.forgetFiles(req.Target)
+		defer b.forgetFiles(req)
 		defer stop()
 		im, found, err := b.docker.Inspect(ctx, ref)
 		if ref == "" || err != nil || !found {

@@ -15,13 +15,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // maxLayers bounds the compressed bytes of an image that are read to find its programs.
 const maxLayers = 64 << 20
 
-// Reader inspects images where they are: in the engine, or else in the registry in their names, where another machine may have pushed
-// them. Construct it with NewReader; it is safe for concurrent use.
+// Reader inspects images where they are: in the engine, or else where a builder or another machine has put them: in the node's containerd, or
+// in the registry in their names. Construct it with NewReader; it is safe for concurrent use.
 type Reader struct {
 	engine   docker.Client
 	registry *registryClient
@@ -35,13 +36,18 @@ func NewReader(engine docker.Client) *Reader {
 	return &Reader{engine: engine, registry: newRegistryClient(), seen: map[string]docker.Image{}}
 }
 
-// Inspect returns an image. A registry that does not answer counts as one that does not have it.
-func (r *Reader) Inspect(ctx context.Context, ref string) (docker.Image, bool, error) {
-	im, found, err := r.engine.Inspect(ctx, ref)
-	if err != nil || found || !elsewhere(ref) {
+// Inspect returns an image that gets to the cluster as planned. A registry that does not answer counts as one that does not have it.
+func (r *Reader) Inspect(ctx context.Context, of model.ImageResult, to Plan) (docker.Image, bool, error) {
+	im, found, err := r.engine.Inspect(ctx, of.Local)
+	switch {
+	case err != nil || found:
 		return im, found, err
+	case to.Method == model.DeliverContainerd:
+		return r.inspectInNode(ctx, of, to.Socket)
+	case !elsewhere(of.Local):
+		return im, false, nil
 	}
-	digest, err := r.registry.digest(ctx, ref)
+	digest, err := r.registry.digest(ctx, of.Local)
 	if err != nil {
 		return im, false, ctx.Err()
 	}
@@ -51,7 +57,7 @@ func (r *Reader) Inspect(ctx context.Context, ref string) (docker.Image, bool, e
 	if found {
 		return im, true, nil
 	}
-	if im, err = r.registry.inspect(ctx, ref); err != nil {
+	if im, err = r.registry.inspect(ctx, of.Local); err != nil {
 		return docker.Image{}, false, ctx.Err()
 	}
 	r.mu.Lock()
@@ -60,19 +66,46 @@ func (r *Reader) Inspect(ctx context.Context, ref string) (docker.Image, bool, e
 	return im, true, nil
 }
 
-// Programs returns at which of the absolute paths the image has an executable file; of an image in a registry, only one of them. If the
-// registry does not send enough of the image in time, the image is assumed to have the first one: containers tell later.
-func (r *Reader) Programs(ctx context.Context, ref string, paths []string) ([]string, error) {
-	found, err := r.engine.Programs(ctx, ref, paths)
-	if !docker.IsNotFound(err) || !elsewhere(ref) || len(paths) == 0 {
+// inspectInNode is Inspect in a node's containerd. One that does not answer counts as one that does not have it.
+func (r *Reader) inspectInNode(ctx context.Context, of model.ImageResult, socket string) (out docker.Image, found bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
+	found, err = readInNode(limited, socket, of, func(im v1.Image) (err error) {
+		out, err = properties(im)
+		return err
+	})
+	if err != nil {
+		return out, false, ctx.Err()
+	}
+	return out, found, nil
+}
+
+// Programs returns at which of the absolute paths the image has an executable file; of an image outside of the engine, only one of them. If
+// not enough of such an image can be read in time, the image is assumed to have the first one: containers tell later.
+func (r *Reader) Programs(ctx context.Context, of model.ImageResult, to Plan, paths []string) ([]string, error) {
+	found, err := r.engine.Programs(ctx, of.Local, paths)
+	node := to.Method == model.DeliverContainerd
+	apart := node || elsewhere(of.Local)
+	if !docker.IsNotFound(err) || !apart || len(paths) == 0 {
 		return found, err
 	}
-	one, err := r.registry.program(ctx, ref, paths)
+	limited, cancel := context.WithTimeout(ctx, layersTime)
+	defer cancel()
+	one := ""
+	search := func(im v1.Image) (err error) {
+		one, err = programOf(im, paths)
+		return err
+	}
+	if node {
+		_, err = readInNode(limited, to.Socket, of, search)
+	} else {
+		err = r.registry.read(limited, of.Local, search)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return paths[:1], nil //nolint:nilerr // containers tell later
+		return paths[:1], nil // containers tell later
 	case one == "":
 		return nil, nil
 	}
@@ -89,23 +122,27 @@ func elsewhere(ref string) bool {
 func (r *registryClient) inspect(ctx context.Context, ref string) (out docker.Image, err error) {
 	err = r.ask(ctx, ref, func(ctx context.Context, parsed name.Reference) error {
 		im, err := r.only(ctx, parsed)
-		if err != nil {
-			return err
+		if err == nil {
+			out, err = properties(im)
 		}
-		id, err := im.ConfigName()
-		if err != nil {
-			return err
-		}
-		file, err := im.ConfigFile()
-		if err != nil {
-			return err
-		}
-		c := file.Config
-		out = docker.Image{ID: id.String(), OS: file.OS, Arch: file.Architecture, TaggedAt: file.Created.Time, Labels: c.Labels,
-			Entrypoint: c.Entrypoint, Cmd: c.Cmd, Env: c.Env, User: c.User, WorkingDir: c.WorkingDir}
-		return nil
+		return err
 	})
 	return out, err
+}
+
+// properties returns the properties of an image as an engine has them, without its tags.
+func properties(im v1.Image) (out docker.Image, err error) {
+	id, err := im.ConfigName()
+	if err != nil {
+		return out, err
+	}
+	file, err := im.ConfigFile()
+	if err != nil {
+		return out, err
+	}
+	c := file.Config
+	return docker.Image{ID: id.String(), OS: file.OS, Arch: file.Architecture, TaggedAt: file.Created.Time, Labels: c.Labels,
+		Entrypoint: c.Entrypoint, Cmd: c.Cmd, Env: c.Env, User: c.User, WorkingDir: c.WorkingDir}, nil
 }
 
 // only returns the image that has a reference: also the only one for a platform in an index, beside which BuildKit keeps attestations.
@@ -134,19 +171,22 @@ func (r *registryClient) only(ctx context.Context, parsed name.Reference) (v1.Im
 	return index.Image(images[0].Digest)
 }
 
-// program returns the first of the paths at which a layer of an image has a file that can be executed, or a link; empty if no layer has
-// one. The layers of the base come first and usually have it near their beginning.
-func (r *registryClient) program(ctx context.Context, ref string, paths []string) (string, error) {
+// read calls read with an image that a registry has, until ctx is done.
+func (r *registryClient) read(ctx context.Context, ref string, read func(v1.Image) error) error {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
-		return "", err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, layersTime)
-	defer cancel()
 	im, err := r.only(ctx, parsed)
 	if err != nil {
-		return "", err
+		return err
 	}
+	return read(im)
+}
+
+// programOf returns the first of the paths at which a layer of an image has a file that can be executed, or a link; empty if no layer has
+// one. The layers of the base come first and usually have it near their beginning.
+func programOf(im v1.Image, paths []string) (string, error) {
 	layers, err := im.Layers()
 	if err != nil {
 		return "", err

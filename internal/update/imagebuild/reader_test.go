@@ -23,6 +23,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // layerOf returns a layer with some files, links and folders.
@@ -95,7 +96,7 @@ func TestReader(t *testing.T) {
 			reader := NewReader(dockertest.New())
 			for i := range 2 {
 				asked.Store(0)
-				got, found, err := reader.Inspect(t.Context(), ref)
+				got, found, err := reader.Inspect(t.Context(), model.ImageResult{Local: ref}, Plan{})
 				want := docker.Image{ID: id.String(), Entrypoint: []string{"/serve"}, Cmd: []string{"all"}, Env: []string{"PATH=/bin"}, User: "7", WorkingDir: "/src"}
 				if err != nil || !found || !cmp.Equal(want, got) {
 					t.Errorf("%v, %v\n%s", found, err, cmp.Diff(want, got))
@@ -104,7 +105,7 @@ func TestReader(t *testing.T) {
 					t.Errorf("%d requests for an image that is known", n)
 				}
 			}
-			got, err := reader.Programs(t.Context(), ref, []string{"/bin/sh", "/bin/tar"})
+			got, err := reader.Programs(t.Context(), model.ImageResult{Local: ref}, Plan{}, []string{"/bin/sh", "/bin/tar"})
 			if err != nil || !slices.Equal(got, tc.want) {
 				t.Errorf("programs %q, %v, want %q", got, err, tc.want)
 			}
@@ -144,10 +145,10 @@ func TestReaderWithoutAnswer(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			reader := NewReader(dockertest.New())
-			if _, found, err := reader.Inspect(tc.ctx, tc.ref); found || (err != nil) != tc.fails {
+			if _, found, err := reader.Inspect(tc.ctx, model.ImageResult{Local: tc.ref}, Plan{}); found || (err != nil) != tc.fails {
 				t.Errorf("found %v, %v", found, err)
 			}
-			got, err := reader.Programs(tc.ctx, tc.ref, []string{"/bin/sh", "/bin/tar"})
+			got, err := reader.Programs(tc.ctx, model.ImageResult{Local: tc.ref}, Plan{}, []string{"/bin/sh", "/bin/tar"})
 			if !slices.Equal(got, tc.programs) || (err != nil) != (tc.programs == nil) {
 				t.Errorf("programs %q, %v", got, err)
 			}

@@ -194,7 +194,7 @@ func TestRealBase(t *testing.T) {
 	if err != nil || again.Local != child.Local {
 		t.Errorf("an unchanged image became %s, was %s: %v", again.Local, child.Local, err)
 	}
-	if !b.Reusable(t.Context(), child) {
+	if !b.Reusable(t.Context(), child, Plan{}) {
 		t.Error("the image cannot be reused")
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/hone-dev/hone/internal/base/atomicfile"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
@@ -124,10 +123,18 @@ type listed struct {
 	Listing  listing   `json:"listing"`
 }
 
-func (m *Memory) listPath(t model.ImageTarget) string {
-	sum := sha256.Sum256([]byte(t.Ref + "\x00" + place(t)))
-	return filepath.Join(m.dir, "last", hex.EncodeToString(sum[:16])+".json")
+// listPath returns the list of a request. A target that goes to several clusters has one for each of their registries.
+func (m *Memory) listPath(req Request) string {
+	name := listName
+	if !req.Registry.Empty() {
+		sum := sha256.Sum256([]byte(req.Registry.Host + "\x00" + req.Registry.HostFromCluster))
+		name += "-" + hex.EncodeToString(sum[:8])
+	}
+	return filepath.Join(m.folder(req.Target), name)
 }
+
+// listName is the beginning of the names of lists.
+const listName = "last"
 
 // superseded is added to the name of a list when another build follows. The list is then only good for comparisons.
 const superseded = ".superseded"
@@ -138,24 +145,27 @@ func readList(path string) (last listed, ok bool) {
 	return last, err == nil && json.Unmarshal(raw, &last) == nil && last.Cluster != ""
 }
 
-// lastList returns the inputs of the last build of a target that has succeeded.
-func (m *Memory) lastList(t model.ImageTarget) (last listed, ok bool) {
-	path := m.listPath(t)
-	if last, ok = readList(path); ok {
-		return last, true
+// lastList returns the inputs of the target's last build that has succeeded for the registry of a request, or else for another one.
+func (m *Memory) lastList(req Request) (last listed, ok bool) {
+	path := m.listPath(req)
+	others, _ := filepath.Glob(filepath.Join(m.folder(req.Target), listName+"*"))
+	for _, path := range append([]string{path, path + superseded}, newestFirst(others)...) {
+		if last, ok = readList(path); ok {
+			return last, true
+		}
 	}
-	return readList(path + superseded)
+	return last, false
 }
 
 // list records the image of a target together with the inputs that it was made of.
 func (b *Builder) list(ctx context.Context, req Request, result model.ImageResult, files *listing) {
-	l := listed{remembered: remembered{Of: req.Target.Ref, In: place(req.Target), Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID},
+	l := listed{remembered: remembered{Local: result.Local, Cluster: result.Cluster, ImageID: result.ImageID},
 		StartedAt: result.StartedAt, Key: result.Key, Listing: *files}
 	var err error
 	l.Declared, l.Inputs, err = b.sumDeclared(ctx, req)
 	raw, failed := json.Marshal(l)
-	path := b.memory.listPath(req.Target)
-	if errors.Join(err, failed) != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil || atomicfile.Write(path, raw, 0o600) != nil {
+	path := b.memory.listPath(req)
+	if errors.Join(err, failed) != nil || b.memory.write(req.Target, path, raw) != nil {
 		b.unlist(req)
 		return
 	}
@@ -165,7 +175,7 @@ func (b *Builder) list(ctx context.Context, req Request, result model.ImageResul
 // unlist makes the last image of a target no longer count, because another one follows.
 func (b *Builder) unlist(req Request) {
 	if b.memory != nil {
-		path := b.memory.listPath(req.Target)
+		path := b.memory.listPath(req)
 		_ = os.Rename(path, path+superseded)
 	}
 }
@@ -182,7 +192,7 @@ func (b *Builder) recalled(ctx context.Context, req Request) (result model.Image
 	if b.memory == nil || req.NoCache || req.MayLack == nil {
 		return result, false
 	}
-	last, found := readList(b.memory.listPath(req.Target))
+	last, found := readList(b.memory.listPath(req))
 	if !found {
 		return result, false
 	}
@@ -199,7 +209,7 @@ func (b *Builder) recalled(ctx context.Context, req Request) (result model.Image
 		return result, false
 	}
 	result = model.ImageResult{Local: last.Local, Cluster: last.Cluster, ImageID: last.ImageID, StartedAt: last.StartedAt}
-	if !b.Reusable(ctx, result) || !b.tagged(ctx, req, result) {
+	if !b.Reusable(ctx, result, req.To) || !b.tagged(ctx, req, result) {
 		return model.ImageResult{}, false
 	}
 	if len(files) == 0 && b.holds(req, last.Key) {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -61,7 +60,7 @@ func (b *Builder) relayed(ctx context.Context, req Request, build docker.BuildRe
 		return result, err
 	}
 	if err := b.registry.write(ctx, result.Local, image); err != nil {
-		return result, &docker.Passing{Err: problem.Wrap(err, "cannot push "+result.Local, "check that the registry runs, and accepts pushes").See("clusters")}
+		return result, notPushed(result.Local, err)
 	}
 	return result, nil
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"runtime"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -34,6 +33,7 @@ const (
 // pulled. Construct it with NewSyncletImage; it is safe for concurrent use.
 type SyncletImage struct {
 	engine    docker.Client
+	away      func() bool
 	deliverer *Deliverer
 	lock      chan struct{}       // held by the running delivery; it guards the fields below
 	images    map[string]v1.Image // by architecture
@@ -42,8 +42,15 @@ type SyncletImage struct {
 
 // NewSyncletImage returns an image that is loaded into the engine and delivered like all images.
 func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
-	return &SyncletImage{engine: engine, deliverer: deliverer, lock: make(chan struct{}, 1),
+	return &SyncletImage{engine: engine, away: func() bool { return false }, deliverer: deliverer, lock: make(chan struct{}, 1),
 		images: map[string]v1.Image{}, delivered: map[string]string{}}
+}
+
+// Unless makes the image go to the cluster from here while another builder takes the place of the engine, as away reports: other images
+// do not go through the engine then either.
+func (s *SyncletImage) Unless(away func() bool) *SyncletImage {
+	s.away = away
+	return s
 }
 
 // Deliver delivers the image for an architecture (empty: the architecture of this machine) to the cluster as planned, once for each
@@ -64,10 +71,13 @@ func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside stri
 	if ref := s.delivered[place]; ref != "" {
 		return ref, nil
 	}
-	if err := s.load(ctx, image, result.Local); err != nil {
+	var from origin = s.engine
+	if s.away() && !plan.throughEngine() {
+		from = held{image, s.deliverer.registry}
+	} else if err := s.load(ctx, image, result.Local); err != nil {
 		return "", err
 	}
-	if err := s.deliverer.Deliver(ctx, plan, result, log, nil); err != nil {
+	if err := s.deliverer.deliver(ctx, plan, result, from, log, nil); err != nil {
 		return "", err
 	}
 	s.delivered[place] = result.Cluster
@@ -104,15 +114,12 @@ func (s *SyncletImage) load(ctx context.Context, image v1.Image, ref string) err
 	if err != nil || found {
 		return err
 	}
-	tag, err := name.NewTag(ref)
+	archive, err := held{image: image}.Save(ctx, []string{ref})
 	if err != nil {
-		return fmt.Errorf("image reference %q: %w", ref, err)
+		return err
 	}
-	var archive bytes.Buffer
-	if err := tarball.Write(tag, image, &archive); err != nil {
-		return fmt.Errorf("pack the synclet's image: %w", err)
-	}
-	return s.engine.Load(ctx, &archive)
+	defer archive.Close()
+	return s.engine.Load(ctx, archive)
 }
 
 // syncletResult names the image after its content.

@@ -92,6 +92,37 @@ func TestDeliverSyncletBeside(t *testing.T) {
 	}
 }
 
+// TestDeliverSyncletWithoutEngine has another builder in place of an engine that does not answer: the image goes to the registry from here. A
+// cluster whose nodes are containers needs the engine.
+func TestDeliverSyncletWithoutEngine(t *testing.T) {
+	host := startRegistry(t, dockertest.New())
+	dead := dockertest.New()
+	for _, op := range []string{"Load", "Push", "Save", "Inspect", "Containers"} {
+		dead.Fail(op, dead.Unreachable())
+	}
+	engine := docker.Optional(dead, always)
+	image := NewSyncletImage(engine, NewDeliverer(engine)).Unless(always)
+	reg := model.Registry{Host: host, HostFromCluster: "registry:5000"}
+	for _, tt := range []struct {
+		plan Plan
+		want string
+	}{
+		{Plan{Method: model.DeliverRegistry, Registry: reg}, "registry:5000/hone-synclet:hone-"},
+		{Plan{Method: model.DeliverPush}, host + "/shop/api:synclet-hone-"},
+	} {
+		ref, err := image.Deliver(t.Context(), tt.plan, "amd64", host+"/shop/api:dev", nil)
+		if err != nil || !strings.HasPrefix(ref, tt.want) {
+			t.Fatalf("%s: %q, %v", tt.plan.Method, ref, err)
+		}
+		if there := strings.Replace(ref, reg.HostFromCluster, host, 1); !newRegistryClient().has(t.Context(), there) {
+			t.Errorf("the registry lacks %s", there)
+		}
+	}
+	if _, err := image.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "a"}, "amd64", "api", nil); !docker.IsUnreachable(err) {
+		t.Errorf("for nodes that are containers of the engine: %v", err)
+	}
+}
+
 // TestPruneSynclet keeps the image of this build of hone, and removes the images of earlier builds.
 func TestPruneSynclet(t *testing.T) {
 	b, engine := newTestBuilder(t)

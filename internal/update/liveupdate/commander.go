@@ -59,7 +59,7 @@ func (p program) fed(run func(stdin io.Reader) error) error {
 
 func (r *commander) exec(ctx context.Context, p program, stdin io.Reader, stdout io.Writer, certain bool) error {
 	return r.pods.Exec(ctx, k8s.ExecRequest{
-		Namespace: r.c.Namespace, Pod: r.c.Pod, Container: r.c.Name, Argv: p.argv,
+		Cluster: r.c.Cluster, Namespace: r.c.Namespace, Pod: r.c.Pod, Container: r.c.Name, Argv: p.argv,
 		Stdin: r.heard.through(stdin), Stdout: stdout, Stderr: p.said, Certain: certain,
 	})
 }

@@ -92,7 +92,7 @@ const (
 // mark returns a text that differs between the runs of a container.
 func (u ExecUpdater) mark(ctx context.Context, c model.ContainerRef) (string, error) {
 	var out bytes.Buffer
-	err := u.Pods.Exec(ctx, k8s.ExecRequest{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Argv: []string{"cat", firstProcess, mounts}, Stdout: &out, Certain: true})
+	err := u.Pods.Exec(ctx, k8s.ExecRequest{Cluster: c.Cluster, Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Argv: []string{"cat", firstProcess, mounts}, Stdout: &out, Certain: true})
 	if err != nil {
 		return "", err
 	}

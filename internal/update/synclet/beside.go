@@ -42,14 +42,14 @@ func (p *Pool) openBeside(ctx context.Context, c model.ContainerRef) (*Conversat
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, besideTimeout, errors.New("no ephemeral container started in time"))
 	defer cancel()
-	image, err := p.beside.Image(bounded, p.place())
+	image, err := p.beside.Image(bounded, p.home(c))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, "", nil, err
 		}
 		return nil, "", reason(WayEphemeral, opaque{fmt.Errorf("bring the synclet to the cluster: %w", err)}), nil
 	}
-	req := k8s.EphemeralRequest{Namespace: c.Namespace, Pod: c.Pod, Target: c.Name, Name: model.SyncletName, Image: image,
+	req := k8s.EphemeralRequest{Cluster: c.Cluster, Namespace: c.Namespace, Pod: c.Pod, Target: c.Name, Name: model.SyncletName, Image: image,
 		Command: []string{"/" + model.SyncletFile, "idle"}}
 	s, err := p.openIn(bounded, c, req)
 	if user, ok := wrongUser(err); ok {

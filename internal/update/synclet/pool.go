@@ -75,7 +75,7 @@ type Pool struct {
 
 	mu         sync.Mutex
 	closed     bool
-	home       Home
+	homes      map[string]Home
 	entries    map[string]*entry     // by container id
 	stale      map[string]bool       // by container id: its process has not been restarted since files were sent
 	unanswered map[string]unanswered // by container id
@@ -107,17 +107,18 @@ func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
 // Beside lets the pool add its own containers to pods. Set it before the first Keep.
 func (p *Pool) Beside(b Beside) { p.beside = b }
 
-// SetHome sets where the containers run, for the image of the containers that the pool adds to pods.
-func (p *Pool) SetHome(h Home) {
+// SetHomes sets where the containers run, by cluster, as in model.K8sTarget, for the image of the containers that the pool adds to pods.
+// The map must not be changed afterwards.
+func (p *Pool) SetHomes(h map[string]Home) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.home = h
+	p.homes = h
 }
 
-func (p *Pool) place() Home {
+func (p *Pool) home(c model.ContainerRef) Home {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.home
+	return p.homes[c.Cluster]
 }
 
 // LockedOut reports whether the program could be brought neither by shell nor by tar into a container of an image, which is named

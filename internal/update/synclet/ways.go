@@ -178,7 +178,7 @@ func (p *Pool) attemptIn(ctx context.Context, c model.ContainerRef, container st
 	defer cancel()
 	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
 		return p.pods.Exec(ctx, k8s.ExecRequest{
-			Namespace: c.Namespace, Pod: c.Pod, Container: container, Argv: argv, Stdin: in, Stdout: out, Stderr: errs, Quick: true,
+			Cluster: c.Cluster, Namespace: c.Namespace, Pod: c.Pod, Container: container, Argv: argv, Stdin: in, Stdout: out, Stderr: errs, Quick: true,
 		})
 	}
 	stream, err := start(ctx, exec)

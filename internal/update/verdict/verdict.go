@@ -119,7 +119,7 @@ func (m *Memory) Keep(v model.Verdict) {
 		return
 	}
 	raw, err := json.Marshal(v)
-	if err != nil || os.MkdirAll(m.dir, 0o700) != nil || atomicfile.Write(m.path(v.Key), raw, 0o600) != nil {
+	if err != nil || os.MkdirAll(m.dir, 0o700) != nil || atomicfile.WriteCache(m.path(v.Key), raw, 0o600) != nil {
 		return
 	}
 	if entries, err := os.ReadDir(m.dir); err == nil && len(entries) > kept {

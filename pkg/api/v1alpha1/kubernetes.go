@@ -309,7 +309,8 @@ type ContainerLogStreamStatus struct {
 	Terminated bool `json:"terminated,omitempty"`
 }
 
-// Cluster is a target of deployments: "default" is the Kubernetes cluster, "docker" the container engine.
+// Cluster is a target of deployments: "default" is the session's own Kubernetes cluster, "docker" the container engine. Other clusters have
+// the names that the Tiltfile declares.
 type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

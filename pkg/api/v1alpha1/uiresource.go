@@ -109,6 +109,8 @@ type UIResourceLink struct {
 
 // UIResourceKubernetes describes the newest pod of a resource.
 type UIResourceKubernetes struct {
+	// Cluster is the name of the Cluster object that the resource is deployed to, in a session that works on several; otherwise empty.
+	Cluster string `json:"cluster,omitempty"`
 	// PodName is the name of the pod; empty while there is none.
 	PodName string `json:"podName,omitempty"`
 	// PodCreationTime is the time at which the pod was created.

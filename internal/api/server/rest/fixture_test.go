@@ -128,6 +128,7 @@ func (w *world) kind() projection.Kind {
 		},
 		Columns: []projection.Column{
 			{Name: "Text", Doc: "What it says.", Value: func(o projection.Object) any { return o.(*Note).Spec.Text }},
+			{Name: "Hidden", Doc: "Of other sessions.", Shown: func(store.View) bool { return false }, Value: func(projection.Object) any { return "hidden" }},
 			{Name: "Size", Doc: "How long.", Value: func(o projection.Object) any { return o.(*Note).Spec.Size }},
 			{Name: "Age", Doc: "How old.", Wide: true, Value: func(o projection.Object) any { return o.(*Note).CreationTimestamp }},
 		},

@@ -17,13 +17,14 @@ import (
 // tabulator converts objects to rows of a table.
 type tabulator struct {
 	objects
+	columns []projection.Column
 	now     time.Time
 	include metav1.IncludeObjectPolicy
 }
 
 // tabulator returns the tabulator for a request. It fails if the request has an unknown option.
 func (h *Handler) tabulator(a *answer, k *kind, v store.View) (tabulator, error) {
-	t := tabulator{h.objects(k, v), h.now(), metav1.IncludeObjectPolicy(a.r.URL.Query().Get("includeObject"))}
+	t := tabulator{h.objects(k, v), k.ColumnsIn(v), h.now(), metav1.IncludeObjectPolicy(a.r.URL.Query().Get("includeObject"))}
 	switch t.include {
 	case "":
 		t.include = metav1.IncludeMetadata
@@ -95,7 +96,7 @@ func (t tabulator) head(version string) *metav1.Table {
 	table := &metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/" + version, Kind: "Table"}}
 	table.ColumnDefinitions = append(table.ColumnDefinitions,
 		metav1.TableColumnDefinition{Name: "Name", Type: "string", Format: "name", Description: "The name of the object."})
-	for _, c := range t.Columns {
+	for _, c := range t.columns {
 		d := metav1.TableColumnDefinition{Name: c.Name, Type: "string", Description: c.Doc}
 		if c.Wide {
 			d.Priority = 1
@@ -124,7 +125,7 @@ func (t tabulator) types(table *metav1.Table) {
 
 func (t tabulator) row(obj projection.Object) (metav1.TableRow, error) {
 	row := metav1.TableRow{Cells: []any{obj.GetName()}}
-	for _, c := range t.Columns {
+	for _, c := range t.columns {
 		row.Cells = append(row.Cells, t.cell(c.Value(obj)))
 	}
 	var shown any

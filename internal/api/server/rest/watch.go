@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
@@ -32,8 +33,9 @@ type watcher struct {
 	o options
 	// pos is the number of the snapshot up to which the client has received everything.
 	pos uint64
-	// headed is set once a table's columns have been sent.
-	headed bool
+	// columns are the columns of a table, and headed is set once they have been sent.
+	columns []projection.Column
+	headed  bool
 	// out holds the events that are not written yet.
 	out bytes.Buffer
 }
@@ -46,7 +48,7 @@ const watchPiece = 256 << 10
 func (h *Handler) watch(a *answer, k *kind, o options) {
 	v := h.store.View()
 	seq, items := k.at(v)
-	wr := &watcher{h: h, a: a, k: k, o: o, pos: seq}
+	wr := &watcher{h: h, a: a, k: k, o: o, pos: seq, columns: k.ColumnsIn(v)}
 	initial, err := wr.begin(v)
 	if err == nil && a.as == "Table" {
 		_, err = h.tabulator(a, k, v)
@@ -202,6 +204,7 @@ func (wr *watcher) send(v store.View, what watch.EventType, it *item, version ui
 	if wr.a.as == "Table" {
 		var t tabulator
 		if t, err = wr.h.tabulator(wr.a, wr.k, v); err == nil {
+			t.columns = wr.columns // as the client has them
 			doc, err = t.single(obj, wr.a.version, !wr.headed)
 			wr.headed = true
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,29 +169,31 @@ func TestOneWriterWins(t *testing.T) {
 
 // TestSlowOutcomes has a kind whose objects never show the requested change.
 func TestSlowOutcomes(t *testing.T) {
-	w := newWorld(t)
-	k := w.kind()
-	k.Write = func(_ store.View, old, new projection.Object) ([]store.Action, error) {
-		if new != nil && new.GetName() == "ignored" {
-			return nil, nil
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		k := w.kind()
+		k.Write = func(_ store.View, old, new projection.Object) ([]store.Action, error) {
+			if new != nil && new.GetName() == "ignored" {
+				return nil, nil
+			}
+			return []store.Action{erased{"nobody"}}, nil // is reduced, and changes nothing
 		}
-		return []store.Action{erased{"nobody"}}, nil // is reduced, and changes nothing
-	}
-	w.handler = New(NewWriter(w), "1", NewLimit(), []projection.Kind{k})
-	w.handler.patience = 50 * time.Millisecond
-	w.then(put("a", "one"), put("ignored", "one"))
-	for _, tc := range []struct {
-		method, path, body string
-		code               int
-		answer             string
-	}{
-		{"POST", notesPath, `{"metadata":{"name":"b"}}`, 202, "does not exist yet"},
-		{"PUT", notesPath + "/a", `{"metadata":{"name":"a"},"spec":{"text":"two"}}`, 202, `"text":"one"`},
-		{"DELETE", notesPath + "/a", "", 202, "Success"},
-		{"PUT", notesPath + "/ignored", `{"metadata":{"name":"ignored"},"spec":{"text":"two"}}`, 200, `"text":"one"`},
-	} {
-		if rec := w.ask(tc.method, tc.path, tc.body); rec.Code != tc.code || !strings.Contains(rec.Body.String(), tc.answer) {
-			t.Errorf("%s %s: %d %s", tc.method, tc.path, rec.Code, rec.Body)
+		w.handler = New(NewWriter(w), "1", NewLimit(), []projection.Kind{k})
+		w.handler.patience = 50 * time.Millisecond
+		w.then(put("a", "one"), put("ignored", "one"))
+		for _, tc := range []struct {
+			method, path, body string
+			code               int
+			answer             string
+		}{
+			{"POST", notesPath, `{"metadata":{"name":"b"}}`, 202, "does not exist yet"},
+			{"PUT", notesPath + "/a", `{"metadata":{"name":"a"},"spec":{"text":"two"}}`, 202, `"text":"one"`},
+			{"DELETE", notesPath + "/a", "", 202, "Success"},
+			{"PUT", notesPath + "/ignored", `{"metadata":{"name":"ignored"},"spec":{"text":"two"}}`, 200, `"text":"one"`},
+		} {
+			if rec := w.ask(tc.method, tc.path, tc.body); rec.Code != tc.code || !strings.Contains(rec.Body.String(), tc.answer) {
+				t.Errorf("%s %s: %d %s", tc.method, tc.path, rec.Code, rec.Body)
+			}
 		}
-	}
+	})
 }

@@ -114,7 +114,7 @@ func testUnreachable(t *testing.T, f Fixture) {
 		t.Errorf("RemovePod: %v", err)
 	}
 	ref := k8s.OwnerRef{APIVersion: "v1", Kind: "ConfigMap", Name: "any", UID: "1", Controller: true}
-	if _, err := c.OwnerChain(t.Context(), "", ref); !k8s.IsUnreachable(err) {
+	if _, err := c.OwnerChain(t.Context(), k8s.OwnerRequest{Ref: ref}); !k8s.IsUnreachable(err) {
 		t.Errorf("OwnerChain: %v", err)
 	}
 }

@@ -173,7 +173,7 @@ func testWatchOthers(t *testing.T, f Fixture) {
 	})
 	t.Run("missing owner", func(t *testing.T) {
 		ref := k8s.OwnerRef{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "nobody", UID: "1234", Controller: true}
-		chain, err := f.Client.OwnerChain(t.Context(), f.Namespace, ref)
+		chain, err := f.Client.OwnerChain(t.Context(), k8s.OwnerRequest{Namespace: f.Namespace, Ref: ref})
 		if len(chain) != 0 || err != nil {
 			t.Errorf("got %v, %v", chain, err)
 		}

@@ -96,7 +96,8 @@ func (f *Fake) SetOwner(ref k8s.OwnerRef, parent string) {
 }
 
 // OwnerChain implements k8s.Interface.
-func (f *Fake) OwnerChain(ctx context.Context, _ string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error) {
+func (f *Fake) OwnerChain(ctx context.Context, req k8s.OwnerRequest) ([]k8s.OwnerRef, error) {
+	ref := req.Ref
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (f *Fake) RemovePod(ctx context.Context, req k8s.RemovePodRequest) error {
 	}
 	own := slices.Contains(req.Owners, req.UID)
 	for _, ref := range e.Owners {
-		chain, err := f.OwnerChain(ctx, req.Namespace, ref)
+		chain, err := f.OwnerChain(ctx, k8s.OwnerRequest{Namespace: req.Namespace, Ref: ref})
 		if err != nil {
 			return err
 		}

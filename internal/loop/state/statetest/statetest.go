@@ -2,6 +2,7 @@
 package statetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -90,6 +91,22 @@ func Connected() []store.Action {
 		state.ClusterReported{Cluster: model.Cluster{Context: "hone-dev", Namespace: "default", Product: model.ProductHone}, Connected: true},
 		state.EngineReported{Connected: true},
 	}
+}
+
+// Eu is the context of the cluster that OnEu declares.
+const Eu = "admin@eu"
+
+// OnEu declares the cluster "eu" in a Tiltfile, and deploys resources to it.
+func OnEu(l state.TiltfileLoaded, names ...string) state.TiltfileLoaded {
+	l.Result.Clusters = []model.ClusterDeclaration{{Name: "eu", Context: Eu, Namespace: "shop"}}
+	for i, m := range l.Result.Manifests {
+		if slices.Contains(names, string(m.Name)) {
+			k8s := *m.K8s
+			k8s.Cluster = Eu
+			l.Result.Manifests[i].K8s = &k8s
+		}
+	}
+	return l
 }
 
 // Begin starts a build of a resource on the newest snapshot. It takes a slot unless the resource has only objects.

@@ -123,7 +123,7 @@ func (c *contents) blob(ctx context.Context, name string, size int64, r io.Reade
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	media := mediaType(head)
+	media := MediaType(head)
 	known := ""
 	if digits, ok := strings.CutPrefix(name, "blobs/sha256/"); ok {
 		known = "sha256:" + digits
@@ -136,8 +136,8 @@ func (c *contents) blob(ctx context.Context, name string, size int64, r io.Reade
 	return nil
 }
 
-// mediaType returns how a layer is packed, by its first bytes.
-func mediaType(head []byte) string {
+// MediaType returns how a layer is packed, by its first bytes.
+func MediaType(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return ocispec.MediaTypeImageLayerGzip
