@@ -56,7 +56,8 @@ func TestNoEngine(t *testing.T) {
 			if name == "node" {
 				s.says("(Importing into|Already in) the node's containerd: hone-synclet:")
 			}
-			s.says("Putting the synclet into containers of bare: the image has neither sh nor tar")
+			// An image on a busy node is not read in time; containers tell later.
+			s.says("Putting the synclet into containers of bare: the image has neither sh nor tar|Ways that failed before: shell: .*; tar: ")
 			before, err := p.onlyContainer("restarting")
 			if err != nil {
 				t.Fatal(err)
