@@ -108,7 +108,7 @@ func (p Plan) podSpec(pod model.BuilderPod) object {
 		"resources": object{"requests": pod.Requests, "limits": pod.Limits},
 		// A probe that succeeds once makes the pod ready. Afterwards it is rare: it starts a program of 50 MB.
 		"startupProbe":  probe(1, 300),
-		"livenessProbe": probe(30, 3),
+		"livenessProbe": probe(30, 10), // builds may leave the daemon little time to answer
 	}}
 	if len(pod.NodeSelector) > 0 {
 		spec["nodeSelector"] = pod.NodeSelector

@@ -141,7 +141,7 @@ func TestBuilderInCluster(t *testing.T) {
 	if out, code := p.run("preview", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "a builder would be started in namespace "+p.namespace+": rootless") || len(p.builderPods()) > 0 {
 		t.Errorf("preview: %d, pods of a builder: %v\n%s", code, p.builderPods(), out)
 	}
-	r := p.ci("--timeout", "2m")
+	r := p.ci("--timeout", "5m")
 	r.ended(0, "ok", "(Tiltfile): ok", "app: ok")
 	if !strings.Contains(r.stderr, "Builder: kubernetes (kubernetes://"+p.namespace+"), rootless (user namespace: node ") || strings.Contains(r.stderr, "dead.sock") {
 		t.Errorf("standard error:\n%s", r.stderr)
@@ -151,7 +151,7 @@ func TestBuilderInCluster(t *testing.T) {
 		t.Errorf("preview of what is deployed: %d\n%s", code, out)
 	}
 	p.write("app/text", "two\n")
-	r = p.ci("--timeout", "2m")
+	r = p.ci("--timeout", "5m")
 	r.ended(0, "ok", "(Tiltfile): ok", "app: ok")
 	if now := p.imageOfApp(); now == image || !regexp.MustCompile(`RUN .*\[cached\]`).MatchString(r.stderr) {
 		t.Errorf("after an edit the image is %s, and was %s:\n%s", now, image, r.stderr)
@@ -178,11 +178,11 @@ func TestBuilderInCluster(t *testing.T) {
 func TestBuildersOfOneNamespace(t *testing.T) {
 	t.Parallel()
 	p := newInCluster(t)
-	p.ci("--timeout", "2m").ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	p.ci("--timeout", "5m").ended(0, "ok", "(Tiltfile): ok", "app: ok")
 	first := p.builderPods()
 	p.replace("Tiltfile", "'cpu': '10m'", "'cpu': '11m'") // as in the Tiltfile of another project
 	p.write("app/text", "two\n")
-	p.ci("--timeout", "2m").ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	p.ci("--timeout", "5m").ended(0, "ok", "(Tiltfile): ok", "app: ok")
 	both := p.builderPods()
 	if len(first) != 1 || len(both) != 2 || !slices.Contains(both, first[0]) {
 		t.Errorf("pods of the builders: %v, then %v", first, both)
