@@ -26,9 +26,14 @@ type BuilderPod struct {
 	NodeSelector map[string]string
 	// Config is the content of the daemon's buildkitd.toml; empty for none.
 	Config string
+	// Replicas is the number of pods, each with a cache of its own; zero means one.
+	Replicas int `json:",omitempty"`
 	// Privileged lets the pod have the rights of its node's root user if it can run with fewer in no other way.
 	Privileged bool
 }
+
+// MostBuilderReplicas is the largest number of Replicas.
+const MostBuilderReplicas = 16
 
 // DefaultBuilderStorage is the size of the volume of a builder's cache, unless the Tiltfile names another one.
 const DefaultBuilderStorage = "20Gi"

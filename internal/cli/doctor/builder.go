@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 
+	"github.com/hone-dev/hone/internal/cluster/builderpod"
 	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
@@ -13,6 +14,8 @@ type Builders struct {
 	Ping  func(context.Context) (docker.Info, error)
 	// InCluster returns how one would run in the cluster: "rootless". Nil means that there is no cluster.
 	InCluster func(context.Context) (string, error)
+	// There returns those in the cluster.
+	There func(context.Context) ([]builderpod.Standing, error)
 }
 
 // Builder returns the section about builders of images. It starts none.
@@ -39,6 +42,13 @@ func Builder(ctx context.Context, b Builders) *Section {
 		s.found("in the cluster", "none: %v", err) // a fault only for those who want one
 	} else {
 		s.found("in the cluster", "one would run %s: --builder kubernetes", how)
+	}
+	there, err := b.There(ctx)
+	if err != nil {
+		return s // the section about the cluster says so
+	}
+	for _, is := range there {
+		s.found(is.Name, "%s", is)
 	}
 	return s
 }

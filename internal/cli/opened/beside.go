@@ -91,7 +91,7 @@ func (h *held) part(context string) *held {
 		if h.parts == nil {
 			h.parts = map[string]*held{}
 		}
-		h.parts[context] = &held{}
+		h.parts[context] = newHeld()
 	}
 	return h.parts[context]
 }

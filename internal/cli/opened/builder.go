@@ -58,9 +58,15 @@ func (p *Project) builders(ctx context.Context, kube *k8s.Client) (*buildanddepl
 		ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: p.Path, Debug: p.Debug, RunID: p.run.ID, Env: p.Env})
 }
 
-// BuilderPod returns the builder of the cluster that has the given settings, which the caller closes.
-func (p *Project) BuilderPod(kube *k8s.Client, pod model.BuilderPod) *builderpod.Daemon {
-	return builderpod.New(builderpod.Options{Kube: kube, Pod: pod, Namespace: p.Namespace, Deploy: func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error) {
+// BuilderPod returns a replica of the builder of the cluster that has the given settings, which the caller closes.
+func (p *Project) BuilderPod(kube *k8s.Client, pod model.BuilderPod, replica int) *builderpod.Daemon {
+	return builderpod.New(builderpod.Options{Kube: kube, Pod: pod, Replica: replica, Namespace: p.Namespace, Deploy: func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error) {
+		select {
+		case p.held.deploys <- struct{}{}: // replicas would wait for each other's lock in the ledger
+			defer func() { <-p.held.deploys }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 		in, err := p.builders(ctx, kube) // Close waits for this with the lock that Kube takes
 		if err != nil {
 			return nil, err
@@ -78,8 +84,8 @@ type builderPods struct {
 var _ buildkit.Pods = builderPods{}
 
 // Builder implements buildkit.Pods. The pod's connections end with the project.
-func (b builderPods) Builder(pod model.BuilderPod) buildkit.Pod {
-	d := b.project.BuilderPod(b.kube, pod)
+func (b builderPods) Builder(pod model.BuilderPod, replica int) buildkit.Pod {
+	d := b.project.BuilderPod(b.kube, pod, replica)
 	b.project.held.mu.Lock()
 	defer b.project.held.mu.Unlock()
 	b.project.held.closers = append(b.project.held.closers, d.Close)

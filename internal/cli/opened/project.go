@@ -90,11 +90,15 @@ type Project struct {
 
 // held is the part of a project that its copies share.
 type held struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards kube, closers and parts
 	kube    *k8s.Client
 	closers []func() error
 	parts   map[string]*held // of declared clusters, by context
+
+	deploys chan struct{} // full while a builder is deployed
 }
+
+func newHeld() *held { return &held{deploys: make(chan struct{}, 1)} }
 
 // Open reads the kubeconfig, and says in log which project the name of a session has led to. It asks no cluster.
 func Open(g *command.Global, c Choice, log *command.Printer) (*Project, error) {
@@ -111,7 +115,7 @@ func Open(g *command.Global, c Choice, log *command.Printer) (*Project, error) {
 			return nil, err
 		}
 	}
-	p := &Project{Choice: c, Path: path, Kubeconfig: kc, Known: kc.Cluster(), global: g, log: log, held: &held{}}
+	p := &Project{Choice: c, Path: path, Kubeconfig: kc, Known: kc.Cluster(), global: g, log: log, held: newHeld()}
 	p.Namespace = cmp.Or(c.Flags.Namespace, p.Known.Namespace)
 	if err := p.setEnv(); err != nil {
 		return nil, err

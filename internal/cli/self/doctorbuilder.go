@@ -21,7 +21,21 @@ func examineBuilder(ctx context.Context, f flags.Project, cluster model.Cluster)
 		b.Ping = func(ctx context.Context) (docker.Info, error) { return pingBuilder(ctx, b.Named) }
 	}
 	if cluster.Context != "" {
-		b.InCluster = func(ctx context.Context) (string, error) { return planBuilder(ctx, f) }
+		b.InCluster = func(ctx context.Context) (how string, err error) {
+			err = askBuilder(f, func(d *builderpod.Daemon) error {
+				plan, err := d.Plan(ctx)
+				how = plan.String()
+				return err
+			})
+			return how, err
+		}
+		b.There = func(ctx context.Context) (there []builderpod.Standing, err error) {
+			err = askBuilder(f, func(d *builderpod.Daemon) error {
+				there, err = d.Standing(ctx)
+				return err
+			})
+			return there, err
+		}
 	}
 	return doctor.Builder(ctx, b)
 }
@@ -38,19 +52,18 @@ func pingBuilder(ctx context.Context, named string) (docker.Info, error) {
 	return docker.Info{}, nil
 }
 
-// planBuilder asks the cluster how a builder would run in it.
-func planBuilder(ctx context.Context, f flags.Project) (string, error) {
+// askBuilder asks the cluster about its builders.
+func askBuilder(f flags.Project, ask func(*builderpod.Daemon) error) error {
 	kc, err := k8s.Load(k8s.Config{Context: f.Context, Namespace: f.Namespace})
 	if err != nil {
-		return "", err
+		return err
 	}
 	kube, err := kc.Connect()
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer kube.Close()
 	d := builderpod.New(builderpod.Options{Kube: kube, Namespace: kc.Cluster().Namespace})
 	defer d.Close()
-	plan, err := d.Plan(ctx)
-	return plan.String(), err
+	return ask(d)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// buildersDown deletes the builder in the project's namespace, with its cache; or says that it stays, where the project uses it.
+// buildersDown deletes the builders in the project's namespace, with their caches; or says that they stay, where the project uses one.
 func buildersDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, f downFlags, log *command.Printer) error {
 	if uses := p.BuildsInCluster(tf.Builder) && len(p.Args) == 0; !f.builders && !uses {
 		return nil
@@ -31,6 +31,9 @@ func buildersDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, f d
 	switch {
 	case err != nil:
 		return err
+	case !f.builders && len(records) > 1:
+		logstore.Infof(log, "The %d builders in namespace %s stay: hone down --builders deletes them", len(records), namespace)
+		return nil
 	case !f.builders && len(records) > 0:
 		logstore.Infof(log, "The builder in namespace %s stays: hone down --builders deletes it", namespace)
 		return nil

@@ -284,13 +284,27 @@ func (l loaded) sayBuilder(ctx context.Context, log logstore.Logger) {
 	if err != nil || kube == nil || !l.BuildsInCluster(l.builder) {
 		return
 	}
-	d := l.BuilderPod(kube, l.builder.Pod)
-	defer d.Close()
-	switch plan, err := d.Plan(ctx); {
-	case err != nil:
-		logstore.Warnf(log, "The images cannot be built: %s", problem.Text(err))
-	case !plan.There:
-		logstore.Infof(log, "For the images, a builder would be started in namespace %s: %s", d.Namespace(), plan)
+	var missing int
+	var namespace, how string
+	for i := range max(1, l.builder.Pod.Replicas) {
+		d := l.BuilderPod(kube, l.builder.Pod, i)
+		plan, err := d.Plan(ctx)
+		_ = d.Close() // it has started nothing
+		if err != nil {
+			logstore.Warnf(log, "The images cannot be built: %s", problem.Text(err))
+			return
+		}
+		if !plan.There {
+			missing++
+			namespace, how = d.Namespace(), plan.String()
+		}
+	}
+	switch missing {
+	case 0:
+	case 1:
+		logstore.Infof(log, "For the images, a builder would be started in namespace %s: %s", namespace, how)
+	default:
+		logstore.Infof(log, "For the images, %d builders would be started in namespace %s: %s", missing, namespace, how)
 	}
 }
 

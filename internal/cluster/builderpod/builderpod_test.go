@@ -146,7 +146,7 @@ func TestEvents(t *testing.T) {
 // TestManifest checks the objects of a builder.
 func TestManifest(t *testing.T) {
 	pod := model.BuilderPod{Config: "debug = true", Requests: map[string]string{"cpu": "2"}, NodeSelector: map[string]string{"disk": "ssd"}, Storage: "1Gi", StorageClass: "fast"}
-	m, err := Plan{Mode: Rootless, Volume: true}.manifest(pod, "ns")
+	m, err := Plan{Mode: Rootless, Volume: true}.manifest(replicaOf(pod, 0), "ns")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,12 +162,13 @@ func TestManifest(t *testing.T) {
 		Rootless:      {`"runAsUser":1000`, `"seccompProfile":{"type":"Unconfined"}`, "moby/buildkit:" + Version + `-rootless"`, "no-process-sandbox", `"fsGroup":1000`},
 		Privileged:    {`"privileged":true`, "moby/buildkit:" + Version + `"`},
 	} {
-		m, err := Plan{Mode: mode}.manifest(pod, "ns")
+		m, err := Plan{Mode: mode}.manifest(replicaOf(pod, 0), "ns")
 		if err != nil {
 			t.Fatal(err)
 		}
 		text := m.K8s.Objects[0].JSON
-		for _, want := range append(wants, `"emptyDir":{}`, `"nodeSelector":{"disk":"ssd"}`, `"requests":{"cpu":"2"}`, `"hone.dev/builder-mode":"`+string(mode)+`"`) {
+		for _, want := range append(wants, `"emptyDir":{}`, `"nodeSelector":{"disk":"ssd"}`, `"requests":{"cpu":"2"}`, `"hone.dev/builder-mode":"`+string(mode)+`"`,
+			`"topologySpreadConstraints":[{"labelSelector":{"matchLabels":{"hone.dev/builder":"`+nameOf(pod)+`"}}`, `"whenUnsatisfiable":"ScheduleAnyway"`) {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %s:\n%s", mode, want, text)
 			}
@@ -181,7 +182,7 @@ func TestManifest(t *testing.T) {
 // TestNames gives builders one name if their settings are equal, and names of their own otherwise.
 func TestNames(t *testing.T) {
 	none := map[string]string{}
-	for _, pod := range []model.BuilderPod{{}, {Namespace: "other"}, {Requests: none, Limits: none, NodeSelector: none}} {
+	for _, pod := range []model.BuilderPod{{}, {Namespace: "other"}, {Replicas: 3}, {Requests: none, Limits: none, NodeSelector: none}} {
 		if got := nameOf(pod); got != "hone-builder" {
 			t.Errorf("%+v: %s", pod, got)
 		}
@@ -200,7 +201,7 @@ func TestNames(t *testing.T) {
 		if again := nameOf(alike); again != name || !strings.HasPrefix(name, "hone-builder-") {
 			t.Errorf("%+v: %s, then %s", pod, name, again)
 		}
-		m, err := Plan{Mode: Rootless, Volume: true}.manifest(pod, "ns")
+		m, err := Plan{Mode: Rootless, Volume: true}.manifest(replicaOf(pod, 0), "ns")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,6 +209,51 @@ func TestNames(t *testing.T) {
 			if strings.Contains(o.JSON, `"hone-builder"`) || o.Name != name || string(m.Name) != name {
 				t.Errorf("an object of %s, %s, has the name of another builder: %s", name, o.Name, o.JSON)
 			}
+		}
+	}
+}
+
+// TestReplicas gives each replica objects of its own. The first ones are the same for whoever wants more of them.
+func TestReplicas(t *testing.T) {
+	for _, tt := range []struct {
+		replicas, number int
+		want             string
+	}{
+		{0, 0, "hone-builder-N"}, {1, 0, "hone-builder-N"}, {2, 0, "hone-builder-N"}, {2, 1, "hone-builder-N-1"}, {16, 1, "hone-builder-N-1"}, {16, 15, "hone-builder-N-15"},
+	} {
+		pod := model.BuilderPod{Replicas: tt.replicas, Config: "debug = true", Storage: "1Gi"}
+		want := strings.Replace(tt.want, "hone-builder-N", nameOf(pod), 1)
+		m, err := Plan{Mode: Rootless, Volume: true}.manifest(replicaOf(pod, tt.number), "ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range m.K8s.Objects {
+			if o.Name != want || string(m.Name) != want || !strings.Contains(o.JSON, `"hone.dev/builder":"`+nameOf(pod)+`"`) {
+				t.Errorf("%+v: %s %s of %s: %s", tt, o.Kind, o.Name, m.Name, o.JSON)
+			}
+		}
+		for _, refers := range []string{`"claimName":"` + want + `"`, `"configMap":{"name":"` + want + `"}`, `"selector":{"matchLabels":{"app.kubernetes.io/name":"` + want + `"}}`, `"replicas":1`} {
+			if text := m.K8s.Objects[0].JSON; !strings.Contains(text, refers) {
+				t.Errorf("%+v: the Deployment lacks %s: %s", tt, refers, text)
+			}
+		}
+	}
+}
+
+// TestPlace reads the state of a pod.
+func TestPlace(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"{spec: {nodeName: a}, status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}}":                                        {"a", ""},
+		"{spec: {nodeName: a}, status: {phase: Running, conditions: [{type: Ready, status: 'False'}]}}":                                       {"", "Running"},
+		"{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', message: '0/1 nodes are available'}]}}":                 {"", "Pending: 0/1 nodes are available"},
+		"{spec: {nodeName: a}, status: {phase: Pending, conditions: [{type: PodScheduled, status: 'True'}, {type: Ready, status: 'False'}]}}": {"", "Pending"},
+	} {
+		var pod map[string]any
+		if err := yaml.Unmarshal([]byte(text), &pod); err != nil {
+			t.Fatal(err)
+		}
+		if node, why := place(unstructured.Unstructured{Object: pod}); node != want[0] || why != want[1] {
+			t.Errorf("%s: %q, %q", text, node, why)
 		}
 	}
 }

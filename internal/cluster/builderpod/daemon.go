@@ -18,15 +18,17 @@ type Options struct {
 	// Deploy applies the objects of a resource, and returns those that it has applied.
 	Deploy func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error)
 	Pod    model.BuilderPod
+	// Replica is the number of the replica, beginning at zero.
+	Replica int
 	// Namespace is the one of the session, for a pod without one of its own.
 	Namespace string
 }
 
-// Daemon is a builder of a namespace, the one with some settings. Construct it with New, and Close it.
+// Daemon is a replica of a builder of a namespace, the one with some settings. Construct it with New, and Close it.
 type Daemon struct {
 	kube      *k8s.Client
 	deploy    func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error)
-	pod       model.BuilderPod
+	is        replica
 	namespace string
 
 	ctx    context.Context
@@ -49,15 +51,18 @@ type start struct {
 	err  error
 }
 
-// New returns the builder of a namespace that has the settings. It touches nothing before the first Dial.
+// New returns the replica of the builder of a namespace that has the settings. It touches nothing before the first Dial.
 func New(o Options) *Daemon {
-	d := &Daemon{kube: o.Kube, deploy: o.Deploy, pod: o.Pod, namespace: cmp.Or(o.Pod.Namespace, o.Namespace, "default")}
+	d := &Daemon{kube: o.Kube, deploy: o.Deploy, is: replicaOf(o.Pod, o.Replica), namespace: cmp.Or(o.Pod.Namespace, o.Namespace, "default")}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }
 
 // Namespace is where the builder is.
 func (d *Daemon) Namespace() string { return d.namespace }
+
+// Name is the name of its Deployment.
+func (d *Daemon) Name() string { return d.is.name }
 
 // String says how the builder runs: "rootless (user namespace: no node supports it)". It is empty before the first connection.
 func (d *Daemon) String() string {

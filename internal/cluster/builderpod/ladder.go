@@ -48,7 +48,7 @@ func (d *Daemon) climb(ctx context.Context, try func(Plan) (why string, err erro
 		return Plan{}, err
 	}
 	plan := Plan{Volume: d.volume(ctx), There: there}
-	for _, m := range modes(d.pod, last) {
+	for _, m := range modes(d.is.BuilderPod, last) {
 		plan.Mode = m
 		why, err := d.refused(ctx, plan)
 		if err == nil && why == "" {
@@ -66,7 +66,7 @@ func (d *Daemon) climb(ctx context.Context, try func(Plan) (why string, err erro
 // impossible is the problem of a cluster in which no mode works.
 func (d *Daemon) impossible(p Plan) error {
 	mend := "let the pods of namespace " + d.namespace + " run rootless: kubectl label namespace " + d.namespace + " pod-security.kubernetes.io/enforce=privileged, or choose another with builder(\"kubernetes\", namespace=…)"
-	if !d.pod.Privileged {
+	if !d.is.Privileged {
 		mend += "\nor let the builder have the rights of its node's root user: builder(\"kubernetes\", privileged=True)"
 	}
 	return problem.Wrap(fmt.Errorf("%s", p.reasons()), "the cluster does not let BuildKit run in namespace "+d.namespace, mend).See("builders")
@@ -81,7 +81,7 @@ var (
 
 // found returns whether there is a builder, and the mode in which it runs.
 func (d *Daemon) found(ctx context.Context) (there bool, last Mode, err error) {
-	live, err := d.kube.Dynamic().Resource(deployments).Namespace(d.namespace).Get(ctx, nameOf(d.pod), metav1.GetOptions{})
+	live, err := d.kube.Dynamic().Resource(deployments).Namespace(d.namespace).Get(ctx, d.is.name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, "", nil
@@ -96,7 +96,7 @@ const defaultClass = "storageclass.kubernetes.io/is-default-class"
 
 // volume reports whether the cache gets a volume: the Tiltfile wants one, or the cluster makes one by itself. Without the right to ask, it does not.
 func (d *Daemon) volume(ctx context.Context) bool {
-	if d.pod.Storage != "" || d.pod.StorageClass != "" {
+	if d.is.Storage != "" || d.is.StorageClass != "" {
 		return true
 	}
 	all, err := d.kube.Dynamic().Resource(storageClasses).List(ctx, metav1.ListOptions{})
@@ -118,7 +118,7 @@ func (d *Daemon) refused(ctx context.Context, p Plan) (why string, err error) {
 			return why, nil
 		}
 	}
-	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"generateName": nameOf(d.pod) + "-", "namespace": d.namespace}, "spec": p.podSpec(d.pod)})
+	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"generateName": d.is.name + "-", "namespace": d.namespace}, "spec": p.podSpec(d.is)})
 	if err != nil {
 		return "", fmt.Errorf("builder: %w", err)
 	}
@@ -163,7 +163,7 @@ func brief(err error) string {
 
 // nodesRefuse returns why no pod can have a user namespace; empty if nodes may give it one, or are not to be seen.
 func (d *Daemon) nodesRefuse(ctx context.Context) string {
-	all, err := d.kube.Dynamic().Resource(nodes).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(d.pod.NodeSelector).String()})
+	all, err := d.kube.Dynamic().Resource(nodes).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(d.is.NodeSelector).String()})
 	if err != nil || len(all.Items) == 0 {
 		return ""
 	}

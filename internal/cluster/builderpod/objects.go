@@ -20,30 +20,31 @@ const (
 	user = 1000
 	// modeAnnotation has the mode in which a builder runs.
 	modeAnnotation = "hone.dev/builder-mode"
-	// nameLabel has the name of the builder.
-	nameLabel = "app.kubernetes.io/name"
+	// nameLabel has the name of the replica, and builderLabel the one of the builder.
+	nameLabel, builderLabel = "app.kubernetes.io/name", "hone.dev/builder"
+	// partLabel is the label that all builders have, and partOf its value.
+	partLabel, partOf = "app.kubernetes.io/part-of", "hone-builders"
 )
 
 // object is a Kubernetes object, or a part of one.
 type object map[string]any
 
-// labelsOf returns the labels of a builder's objects: its name, and one that all builders have.
-func labelsOf(name string) object {
-	return object{nameLabel: name, "app.kubernetes.io/part-of": "hone-builders"}
+// labels returns the labels of a replica's objects: its name, the one of the builder, and one that all builders have.
+func (r replica) labels() object {
+	return object{nameLabel: r.name, builderLabel: r.builder, partLabel: partOf}
 }
 
 // selector is the same as a label selector.
 func selector(name string) string { return nameLabel + "=" + name }
 
-// manifest returns the builder as a resource: its Deployment, with a volume and a configuration where it has them.
-func (p Plan) manifest(pod model.BuilderPod, namespace string) (model.Manifest, error) {
-	name := nameOf(pod)
-	all := []object{p.deployment(pod, namespace)}
+// manifest returns the replica as a resource: its Deployment, with a volume and a configuration where it has them.
+func (p Plan) manifest(r replica, namespace string) (model.Manifest, error) {
+	all := []object{p.deployment(r, namespace)}
 	if p.Volume {
-		all = append(all, claim(pod, namespace))
+		all = append(all, r.claim(namespace))
 	}
-	if pod.Config != "" {
-		all = append(all, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(name, namespace), "data": object{configFile: pod.Config}})
+	if r.Config != "" {
+		all = append(all, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": r.meta(namespace), "data": object{configFile: r.Config}})
 	}
 	target := &model.K8sTarget{PodReadiness: model.PodWait}
 	for _, o := range all {
@@ -53,31 +54,33 @@ func (p Plan) manifest(pod model.BuilderPod, namespace string) (model.Manifest, 
 		}
 		version, _ := o["apiVersion"].(string)
 		kind, _ := o["kind"].(string)
-		target.Objects = append(target.Objects, model.K8sObject{APIVersion: version, Kind: kind, Namespace: namespace, Name: name, JSON: string(text)})
+		target.Objects = append(target.Objects, model.K8sObject{APIVersion: version, Kind: kind, Namespace: namespace, Name: r.name, JSON: string(text)})
 	}
-	return model.Manifest{Name: model.ManifestName(name), K8s: target}, nil
+	return model.Manifest{Name: model.ManifestName(r.name), K8s: target}, nil
 }
 
-func meta(name, namespace string) object {
-	return object{"name": name, "namespace": namespace, "labels": labelsOf(name)}
+func (r replica) meta(namespace string) object {
+	return object{"name": r.name, "namespace": namespace, "labels": r.labels()}
 }
 
-func (p Plan) deployment(pod model.BuilderPod, namespace string) object {
-	name := nameOf(pod)
-	m := meta(name, namespace)
+func (p Plan) deployment(r replica, namespace string) object {
+	m := r.meta(namespace)
 	m["annotations"] = object{modeAnnotation: string(p.Mode)}
 	return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": m, "spec": object{
 		"replicas": 1,
 		"strategy": object{"type": "Recreate"}, // two daemons cannot share a cache
-		"selector": object{"matchLabels": object{nameLabel: name}},
-		"template": object{"metadata": object{"labels": labelsOf(name)}, "spec": p.podSpec(pod)},
+		"selector": object{"matchLabels": object{nameLabel: r.name}},
+		"template": object{"metadata": object{"labels": r.labels()}, "spec": p.podSpec(r)},
 	}}
 }
 
 // podSpec is the same as "kubectl explain pod.spec" has it.
-func (p Plan) podSpec(pod model.BuilderPod) object {
+func (p Plan) podSpec(r replica) object {
 	args := []any{"--addr", address, "--root", cacheDir}
 	security, spec := object{}, object{"automountServiceAccountToken": false, "enableServiceLinks": false, "terminationGracePeriodSeconds": 10}
+	// All pods say so, also a single one: projects that want different numbers of replicas share the first ones.
+	spec["topologySpreadConstraints"] = []any{object{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+		"labelSelector": object{"matchLabels": object{builderLabel: r.builder}}}}
 	switch p.Mode {
 	case UserNamespace:
 		spec["hostUsers"] = false
@@ -94,24 +97,24 @@ func (p Plan) podSpec(pod model.BuilderPod) object {
 	mounts := []any{object{"name": "socket", "mountPath": socketDir}, object{"name": "cache", "mountPath": cacheDir}}
 	cache := object{"name": "cache", "emptyDir": object{}}
 	if p.Volume {
-		cache = object{"name": "cache", "persistentVolumeClaim": object{"claimName": nameOf(pod)}}
+		cache = object{"name": "cache", "persistentVolumeClaim": object{"claimName": r.name}}
 	}
 	volumes := []any{object{"name": "socket", "emptyDir": object{}}, cache}
-	if pod.Config != "" {
+	if r.Config != "" {
 		args = append(args, "--config", configDir+"/"+configFile)
 		mounts = append(mounts, object{"name": "config", "mountPath": configDir})
-		volumes = append(volumes, object{"name": "config", "configMap": object{"name": nameOf(pod)}})
+		volumes = append(volumes, object{"name": "config", "configMap": object{"name": r.name}})
 	}
 	spec["volumes"] = volumes
 	spec["containers"] = []any{object{
-		"name": container, "image": p.Mode.image(pod), "imagePullPolicy": "IfNotPresent", "args": args, "securityContext": security, "volumeMounts": mounts,
-		"resources": object{"requests": pod.Requests, "limits": pod.Limits},
+		"name": container, "image": p.Mode.image(r.BuilderPod), "imagePullPolicy": "IfNotPresent", "args": args, "securityContext": security, "volumeMounts": mounts,
+		"resources": object{"requests": r.Requests, "limits": r.Limits},
 		// A probe that succeeds once makes the pod ready. Afterwards it is rare: it starts a program of 50 MB.
 		"startupProbe":  probe(1, 300),
 		"livenessProbe": probe(30, 10), // builds may leave the daemon little time to answer
 	}}
-	if len(pod.NodeSelector) > 0 {
-		spec["nodeSelector"] = pod.NodeSelector
+	if len(r.NodeSelector) > 0 {
+		spec["nodeSelector"] = r.NodeSelector
 	}
 	return spec
 }
@@ -126,14 +129,14 @@ func buildctl(args ...string) []string {
 	return append([]string{"buildctl", "--addr", address}, args...)
 }
 
-func claim(pod model.BuilderPod, namespace string) object {
-	size := pod.Storage
+func (r replica) claim(namespace string) object {
+	size := r.Storage
 	if size == "" {
 		size = model.DefaultBuilderStorage
 	}
 	spec := object{"accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": size}}}
-	if pod.StorageClass != "" {
-		spec["storageClassName"] = pod.StorageClass
+	if r.StorageClass != "" {
+		spec["storageClassName"] = r.StorageClass
 	}
-	return object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta(nameOf(pod), namespace), "spec": spec}
+	return object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": r.meta(namespace), "spec": spec}
 }

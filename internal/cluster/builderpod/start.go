@@ -38,7 +38,7 @@ func (d *Daemon) taken(p Plan) {
 
 // begin deploys the builder, and waits until the daemon answers. why is the reason if it cannot run in this mode.
 func (d *Daemon) begin(ctx context.Context, p Plan) (pod, why string, err error) {
-	m, err := p.manifest(d.pod, d.namespace)
+	m, err := p.manifest(d.is, d.namespace)
 	if err != nil {
 		return "", "", err
 	}
@@ -94,7 +94,7 @@ func (d *Daemon) await(ctx context.Context, p Plan, hash string) (pod, why strin
 	defer cancel()
 	watching.Go(func() {
 		forbidden := func(err error) { end(outcome{err: err}, k8s.IsForbidden(err)) }
-		_ = d.kube.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{d.namespace}, Selector: selector(nameOf(d.pod)), OnError: forbidden}, func(e k8s.PodEvent) {
+		_ = d.kube.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{d.namespace}, Selector: selector(d.is.name), OnError: forbidden}, func(e k8s.PodEvent) {
 			o, status, over := seen.podChanged(e)
 			if status != "" {
 				d.says("%s, %s", p.Mode, status)

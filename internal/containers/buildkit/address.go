@@ -35,7 +35,8 @@ func (a Address) String() string {
 	return a.Name + " (" + a.URL + ")"
 }
 
-// container is the kind of the address of a daemon in a container, and inCluster of one in a cluster: kubernetes://NAMESPACE.
+// container is the kind of the address of a daemon in a container, and inCluster of one in a cluster: kubernetes://NAMESPACE, or
+// kubernetes://NAMESPACE/NAME for one of several.
 const (
 	container = "docker-container"
 	inCluster = model.BuilderInCluster
@@ -108,7 +109,12 @@ func (a Address) mend(why string) string {
 	mend := "start buildkitd there, or choose another builder: --builder NAME"
 	switch {
 	case strings.HasPrefix(a.URL, inCluster+"://"):
-		mend = "look at its pod: kubectl describe pods -n " + strings.TrimPrefix(a.URL, inCluster+"://") + " -l app.kubernetes.io/part-of=hone-builders; or choose another builder: --builder NAME"
+		namespace, name, several := strings.Cut(strings.TrimPrefix(a.URL, inCluster+"://"), "/")
+		label := "app.kubernetes.io/part-of=hone-builders"
+		if several {
+			label = "app.kubernetes.io/name=" + name
+		}
+		mend = "look at its pod: kubectl describe pods -n " + namespace + " -l " + label + "; or choose another builder: --builder NAME"
 	case strings.Contains(why, "tls:") || strings.Contains(why, "x509:"):
 		mend = "check ca, cert, key and servername in the builder's address"
 	case a.secured():

@@ -188,7 +188,8 @@ func (b *Builder) started(ctx context.Context) error {
 
 // opening reports whether the time for an answer is up, and the connection has not been open so long.
 func (b *Builder) opening(ctx, limited context.Context) bool {
-	return b.opens && ctx.Err() == nil && limited.Err() != nil && !b.heard.Load()
+	waits := !errors.Is(ctx.Err(), context.Canceled) && limited.Err() != nil
+	return b.opens && waits && !b.heard.Load()
 }
 
 // starting returns the problem of a daemon that starts. why names the thing that it waits for.

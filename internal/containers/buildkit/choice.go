@@ -16,8 +16,9 @@ type Dialer func(ctx context.Context, ended func(error)) (net.Conn, error)
 
 // Pod is a daemon in a cluster.
 type Pod interface {
-	// Namespace is where it runs.
+	// Namespace is where it runs, and Name is its name there.
 	Namespace() string
+	Name() string
 	// String says how it runs: "rootless"; empty before the first connection.
 	String() string
 	// Dial is a Dialer. It starts the daemon if that is not there, and nothing touches the cluster before.
@@ -28,8 +29,8 @@ type Pod interface {
 
 // Pods runs daemons in a cluster.
 type Pods interface {
-	// Builder returns the daemon that has the given settings.
-	Builder(pod model.BuilderPod) Pod
+	// Builder returns a replica, by its number, of the builder that has the given settings.
+	Builder(pod model.BuilderPod, replica int) Pod
 }
 
 // Choice is the builder that takes the place of the container engine: the one that the user names, or else the one that the Tiltfile declares.
@@ -39,14 +40,14 @@ type Choice struct {
 	pods  Pods
 
 	mu     sync.Mutex
-	opened map[string]*Builder // by the choice as JSON; guarded by mu, as everything below
+	opened map[string]*Fleet // by the choice as JSON; guarded by mu, as everything below
 	away   bool
 }
 
 // Choose returns the choice of a user who names a builder, or gives its address; an empty name leaves the choice to the Tiltfile, and Default
 // chooses the engine's own. pods is nil without a cluster. An error is a problem with the name.
 func Choose(named string, pods Pods) (*Choice, error) {
-	c := &Choice{named: named, pods: pods, opened: map[string]*Builder{}}
+	c := &Choice{named: named, pods: pods, opened: map[string]*Fleet{}}
 	if named == "" {
 		return c, nil
 	}
@@ -60,7 +61,7 @@ func Choose(named string, pods Pods) (*Choice, error) {
 
 // For returns the builder, where the Tiltfile declares one; nil for the container engine's own. A builder that is not there, or cannot be
 // understood, says so when it is used.
-func (c *Choice) For(declared model.Builder) *Builder {
+func (c *Choice) For(declared model.Builder) *Fleet {
 	if c == nil {
 		return nil
 	}
@@ -68,7 +69,7 @@ func (c *Choice) For(declared model.Builder) *Builder {
 	if c.named != "" && c.named != declared.At {
 		is = model.Builder{At: c.named}
 	}
-	key, _ := json.Marshal(is) // never an error: strings, and maps of strings
+	key, _ := json.Marshal(is) // never an error: strings, numbers, and maps of strings
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b, known := c.opened[string(key)]
@@ -108,27 +109,48 @@ func (c *Choice) Close() error {
 }
 
 // open returns a builder; nil for the engine's own.
-func (c *Choice) open(is model.Builder) (*Builder, error) {
+func (c *Choice) open(is model.Builder) (*Fleet, error) {
 	if is.At == model.BuilderInCluster {
-		if c.pods == nil {
-			return nil, problem.New("there is no cluster for the builder: no kubeconfig was found", "set KUBECONFIG, or choose another builder: --builder NAME").See("builders")
-		}
-		pod := c.pods.Builder(is.Pod)
-		b, err := through(Address{Name: is.At, URL: inCluster + "://" + pod.Namespace()}, pod.Dial)
-		if err == nil {
-			b.ready, b.how, b.opens = pod.Ready, pod.String, true
-		}
-		return b, err
+		return c.inCluster(is)
 	}
 	at, err := Find(is.At)
 	if err != nil || at == nil {
 		return nil, err
 	}
-	return New(*at)
+	b, err := New(*at)
+	if err != nil {
+		return nil, err
+	}
+	return newFleet(*at, b), nil
+}
+
+// inCluster returns the builder in the cluster. Its only daemon has the address of the whole.
+func (c *Choice) inCluster(is model.Builder) (*Fleet, error) {
+	if c.pods == nil {
+		return nil, problem.New("there is no cluster for the builder: no kubeconfig was found", "set KUBECONFIG, or choose another builder: --builder NAME").See("builders")
+	}
+	count := max(1, is.Pod.Replicas)
+	f := newFleet(Address{Name: is.At})
+	for i := range count {
+		pod := c.pods.Builder(is.Pod, i)
+		f.at.URL = inCluster + "://" + pod.Namespace()
+		at := f.at
+		if count > 1 {
+			at.URL += "/" + pod.Name()
+		}
+		b, err := through(at, pod.Dial)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		b.ready, b.how, b.opens = pod.Ready, pod.String, true
+		f.all = append(f.all, &daemon{Builder: b})
+	}
+	return f, nil
 }
 
 // broken returns a builder that cannot be used.
-func broken(is model.Builder, why error) *Builder {
-	b, _ := through(Address{URL: is.At}, func(context.Context, func(error)) (net.Conn, error) { return nil, why }) // an error means certificates
-	return b
+func broken(is model.Builder, why error) *Fleet {
+	at := Address{URL: is.At}
+	b, _ := through(at, func(context.Context, func(error)) (net.Conn, error) { return nil, why }) // an error means certificates
+	return newFleet(at, b)
 }

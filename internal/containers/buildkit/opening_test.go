@@ -19,9 +19,10 @@ import (
 // pods has one daemon, whose connections count as open at once.
 type pods struct{ far chan net.Conn }
 
-func (p pods) Builder(model.BuilderPod) buildkit.Pod { return p }
-func (p pods) Namespace() string                     { return "here" }
-func (p pods) String() string                        { return "rootless" }
+func (p pods) Builder(model.BuilderPod, int) buildkit.Pod { return p }
+func (p pods) Namespace() string                          { return "here" }
+func (p pods) Name() string                               { return "hone-builder" }
+func (p pods) String() string                             { return "rootless" }
 
 func (p pods) Dial(context.Context, func(error)) (net.Conn, error) {
 	near, far := net.Pipe()

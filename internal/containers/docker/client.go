@@ -212,6 +212,8 @@ type BuildRequest struct {
 	// Pull checks the registry for a newer base image. NoCache runs every step again.
 	Pull    bool
 	NoCache bool
+	// Image is the reference of the image in the Tiltfile. A builder of several daemons has the cache of an image at one of them.
+	Image string
 	// Labels are added to the image. Tags are its references.
 	Labels map[string]string
 	Tags   []string

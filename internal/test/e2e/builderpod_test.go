@@ -287,3 +287,118 @@ func TestBuilderNeverStarts(t *testing.T) {
 		t.Errorf("standard error lacks %q:\n%s", want, r.stderr)
 	}
 }
+
+// twoImages are images whose homes, of two pods, are the first one and the second one.
+var twoImages = []string{"hone-test-home-a", "hone-test-home-b"}
+
+// newTwoImages returns a project of two resources, each with one of these images.
+func newTwoImages(t *testing.T) *project {
+	t.Helper()
+	p := newInCluster(t)
+	tiltfile := "builder('kubernetes', image='" + builderImageName(t) + "', replicas=2, requests={'cpu': '10m'}, config='buildkitd.toml')\n"
+	for i, image := range twoImages {
+		app := fmt.Sprintf("app%d", i)
+		tiltfile += fmt.Sprintf("docker_build('%s', '%s')\nk8s_yaml('%[2]s.yaml')\n", image, app)
+		p.write(app+"/Dockerfile", "FROM busybox\nRUN echo "+app+"-$NS > /made.txt; echo 0; sleep 0\nCOPY text /\nCMD [\"sleep\", \"1000\"]\n")
+		p.write(app+"/text", "one\n")
+		p.write(app+".yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: "+app+", namespace: $NS}\nspec:\n  selector: {matchLabels: {app: "+app+"}}\n"+
+			"  template:\n    metadata: {labels: {app: "+app+"}}\n    spec: {terminationGracePeriodSeconds: 0, containers: [{name: web, image: "+image+"}]}\n")
+	}
+	p.write("Tiltfile", tiltfile)
+	return p
+}
+
+// TestBuilderReplicas builds two images at two pods. When the pod of one is deleted in the middle of a build, the image is built once more, at
+// the other pod or at the next one of its own. All pods go together.
+func TestBuilderReplicas(t *testing.T) {
+	t.Parallel()
+	p := newTwoImages(t)
+	if out, code := p.run("preview", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "2 builders would be started in namespace "+p.namespace+": rootless") {
+		t.Errorf("preview: %d\n%s", code, out)
+	}
+	s := p.up()
+	s.ready("app0", "app1")
+	homes := p.ofBuilders(builderDeployments)
+	if len(homes) != 2 || homes[1] != homes[0]+"-1" {
+		t.Fatalf("the Deployments are %v", homes)
+	}
+	for i, home := range homes { // the first builds may have been earlier than a pod
+		app := fmt.Sprintf("app%d", i)
+		p.replace(app+"/Dockerfile", "echo 0; sleep 0", "echo "+app+" 1; sleep 0")
+		s.says(`RUN .*echo ` + app + ` 1;.*\[done`)
+		s.says(fmt.Sprintf(`%s .*Building at kubernetes \(kubernetes://%s/%s\), rootless`, app, p.namespace, home))
+	}
+	s.ready("app0", "app1")
+
+	p.replace("app1/Dockerfile", "echo app1 1; sleep 0", "echo app1 2; sleep 3")
+	s.says("RUN .*echo app1 2;")
+	for _, pod := range p.builderPods() {
+		if strings.HasPrefix(pod, homes[1]+"-") {
+			p.kubectl("delete", "pod", pod, "--wait=false", "--grace-period=0", "--force")
+		}
+	}
+	s.says(`RUN .*echo app1 2;.*\[done`)
+	s.ready("app1")
+	if b := s.builds("app1", 1); b.Error != "" {
+		t.Errorf("newest build: %+v", b)
+	}
+	if done := regexp.MustCompile(`RUN .*echo app1 2;.*\[done`).FindAllString(s.out.String(), -1); len(done) != 1 {
+		t.Errorf("it is built %d times: %q", len(done), done)
+	}
+	s.stop()
+
+	if out, _ := p.run("doctor", "--namespace", p.namespace); !strings.Contains(out, homes[0]+" ") || !strings.Contains(out, homes[1]+" ") {
+		t.Errorf("doctor:\n%s", out)
+	}
+	if out, code := p.run("down", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "The 2 builders in namespace "+p.namespace+" stay") || len(p.builderPods()) != 2 {
+		t.Errorf("down: %d\n%s", code, out)
+	}
+	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "Builders: Deleted 4 objects.") || len(p.builderPods()) != 0 {
+		t.Errorf("down --builders: %d\n%s", code, out)
+	}
+}
+
+// rootlessUser is the user of BuildKit's rootless images.
+const rootlessUser = 1000
+
+// TestBuilderVolume keeps the cache of each pod on a volume of its own. A pod is deleted, and the next one has the cache.
+func TestBuilderVolume(t *testing.T) {
+	t.Parallel()
+	dirs := []string{t.TempDir(), t.TempDir()}
+	p := newTwoImages(t)
+	p.replace("Tiltfile", "replicas=2,", "replicas=2, storage='1Gi', storage_class='"+p.namespace+"',")
+	volumes := ""
+	for i, dir := range dirs {
+		if err := os.Chown(dir, rootlessUser, rootlessUser); err != nil {
+			t.Skipf("the volumes cannot belong to the daemon's user: %v", err)
+		}
+		volumes += fmt.Sprintf("---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: $NS-%d}\nspec: {storageClassName: $NS, capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce],"+
+			" persistentVolumeReclaimPolicy: Retain, hostPath: {path: %s}}\n", i, dir)
+	}
+	p.write("volumes.yaml", volumes)
+	p.kubectl("apply", "-f", "volumes.yaml")
+	t.Cleanup(func() {
+		p.run("down", "--builders", "--namespace", p.namespace)
+		p.kubectl("delete", "-f", "volumes.yaml", "--wait=false")
+	})
+	p.ci("--timeout", "2m").ended(0, "ok", "(Tiltfile): ok", "app0: ok", "app1: ok")
+	homes := p.ofBuilders(builderDeployments)
+	claims := p.ofBuilders(schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"})
+	if !slices.Equal(claims, homes) || len(claims) != 2 {
+		t.Errorf("the claims are %v, and the Deployments %v", claims, homes)
+	}
+	for _, pod := range p.builderPods() {
+		p.kubectl("delete", "pod", pod, "--grace-period=1")
+	}
+	for i := range homes {
+		p.write(fmt.Sprintf("app%d/text", i), "two\n")
+	}
+	r := p.ci("--timeout", "2m")
+	r.ended(0, "ok", "(Tiltfile): ok", "app0: ok", "app1: ok")
+	if cached := regexp.MustCompile(`RUN .*\[cached\]`).FindAllString(r.stderr, -1); len(cached) != 2 {
+		t.Errorf("the cache had %q:\n%s", cached, r.stderr)
+	}
+	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "Builders: Deleted 6 objects.") {
+		t.Errorf("down --builders: %d\n%s", code, out)
+	}
+}

@@ -17,9 +17,10 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	var b model.Builder
 	var config string
 	var requests, limits, nodeSelector value.TextMap
+	var replicas value.Int
 	if err := c.Unpack("at", &b.At, "namespace??", &b.Pod.Namespace, "image??", &b.Pod.Image, "requests??", &requests, "limits??", &limits,
 		"storage??", &b.Pod.Storage, "storage_class??", &b.Pod.StorageClass, "node_selector??", &nodeSelector, "config??", &config,
-		"privileged??", &b.Pod.Privileged); err != nil {
+		"privileged??", &b.Pod.Privileged, "replicas??", &replicas); err != nil {
 		return nil, err
 	}
 	if b.At == "" {
@@ -27,6 +28,12 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	}
 	if d.Builder != nil {
 		return nil, fmt.Errorf("the builder is already %s", d.Builder.At)
+	}
+	if replicas.IsSet && (replicas.Value < 1 || replicas.Value > model.MostBuilderReplicas) {
+		return nil, fmt.Errorf("replicas is %d: it is a number from 1 to %d", replicas.Value, model.MostBuilderReplicas)
+	}
+	if replicas.Value > 1 {
+		b.Pod.Replicas = replicas.Value
 	}
 	b.Pod.Requests, b.Pod.Limits, b.Pod.NodeSelector = requests.Values, limits.Values, nodeSelector.Values
 	if described := config != "" || !reflect.ValueOf(b.Pod).IsZero(); described && b.At != model.BuilderInCluster {

@@ -206,7 +206,7 @@ func buildRequest(req Request, spec model.DockerBuild) docker.BuildRequest {
 		Contents:  rewriteBases(spec, req.Deps),
 		BuildArgs: spec.BuildArgs, Target: spec.Target, Secrets: spec.Secrets, SSH: spec.SSH, Network: spec.Network,
 		CacheFrom: spec.CacheFrom, CacheTo: spec.CacheTo, ExtraHosts: spec.ExtraHosts, Platform: platform(spec.Platform, req.Platform),
-		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext, OnStep: req.OnStep,
+		Pull: spec.Pull, NoCache: req.NoCache, Image: req.Target.Ref, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext, OnStep: req.OnStep,
 	}
 }
 
