@@ -34,7 +34,7 @@ var wings = []wing{
 		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It has no notion of sessions, clusters or engines."},
 	{"loop", "store < state < buildcontrol events < intent waterfall < shell status < settle", "base",
 		"The session's state: the one loop, the tables with their actions and reducers, and pure functions of a snapshot. It talks to nothing outside the process and starts no goroutine except the loop's."},
-	{"cluster", "k8s < storage < ledger < deploy podlogs portforward builderpod", "base",
+	{"cluster", "k8s < storage < ledger < deploy podlogs portforward builderpod podregistry", "base",
 		"The connection to Kubernetes: the client, and deploying, logs and port forwards on top of it. It does not depend on the session's state."},
 	{"containers", "docker < buildkit compose", "base",
 		"The connection to container engines and to builders of images: the clients, and Compose on top of one. It does not depend on the session's state."},

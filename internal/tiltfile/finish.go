@@ -1,6 +1,7 @@
 package tiltfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,10 +21,15 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if s.images.Cache != nil {
 		tf.ImageCache = *s.images.Cache
 	}
+	var all fault.List
 	if s.images.Builder != nil {
 		tf.Builder = *s.images.Builder
+		if pod := tf.Builder.Pod; pod.Registry {
+			namespace, err := s.gate.OwnNamespace()
+			all.Add(err)
+			tf.DefaultRegistry = model.KeptRegistry(cmp.Or(pod.Namespace, namespace), pod.RegistryImage)
+		}
 	}
-	var all fault.List
 	all.Add(s.images.Connect())
 	s.ignores.List = append(s.ignores.List, s.images.Finish()...)
 	a, err := s.k8s.Assemble(s.settings.Adopt)

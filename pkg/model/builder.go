@@ -1,5 +1,12 @@
 package model
 
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
 // BuilderInCluster chooses, as a Builder's At, a builder that hone runs in the cluster. docker buildx has the same word for one.
 const BuilderInCluster = "kubernetes"
 
@@ -28,6 +35,9 @@ type BuilderPod struct {
 	Config string
 	// Replicas is the number of pods, each with a cache of its own; zero means one.
 	Replicas int `json:",omitempty"`
+	// Registry keeps a registry of images beside the pod, from RegistryImage; empty for DefaultRegistryImage.
+	Registry      bool   `json:",omitempty"`
+	RegistryImage string `json:",omitempty"`
 	// Privileged lets the pod have the rights of its node's root user if it can run with fewer in no other way.
 	Privileged bool
 }
@@ -37,3 +47,39 @@ const MostBuilderReplicas = 16
 
 // DefaultBuilderStorage is the size of the volume of a builder's cache, unless the Tiltfile names another one.
 const DefaultBuilderStorage = "20Gi"
+
+// DefaultRegistryImage is the image of a registry that hone keeps, unless the Tiltfile names another one.
+const DefaultRegistryImage = "docker.io/library/registry:3"
+
+const (
+	// KeptRegistryName is the name of a registry that hone keeps in a namespace, and of its Service, and KeptRegistryPort is its port there.
+	KeptRegistryName = "hone-registry"
+	KeptRegistryPort = 5000
+	// keptPorts is the number of ports of nodes, from the first one on, of which each namespace has one: below those that Kubernetes gives to
+	// Services (30000) and kernels to connections (32768).
+	keptPorts, firstKeptPort = 5000, 25000
+)
+
+// KeptRegistry returns the registry that hone keeps in a namespace, from an image; empty for DefaultRegistryImage. The pods of its cluster reach it by the name of its Service, and its nodes by
+// a port of their loopback interface.
+func KeptRegistry(namespace, image string) Registry {
+	namespace = cmp.Or(namespace, "default")
+	return Registry{Host: fmt.Sprintf("%s.%s.svc:%d", KeptRegistryName, namespace, KeptRegistryPort), HostFromCluster: fmt.Sprintf("localhost:%d", KeptRegistryNodePort(namespace)), KeptImage: cmp.Or(image, DefaultRegistryImage)}
+}
+
+// KeptRegistryNodePort returns the port of the nodes under which they reach the registry of a namespace.
+func KeptRegistryNodePort(namespace string) int {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(namespace)) // never an error
+	return firstKeptPort + int(sum.Sum32()%keptPorts)
+}
+
+// KeptIn returns the namespace of a registry that hone keeps, by its address for pods; ok is false for another registry.
+func KeptIn(host string) (namespace string, ok bool) {
+	rest, ours := strings.CutPrefix(host, KeptRegistryName+".")
+	namespace, ends := strings.CutSuffix(rest, fmt.Sprintf(".svc:%d", KeptRegistryPort))
+	if whole := ours && ends; !whole {
+		return "", false
+	}
+	return namespace, namespace != ""
+}

@@ -3,15 +3,20 @@ package opened
 import (
 	"cmp"
 	"context"
+	"net"
 	"os"
+	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cluster/builderpod"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/podregistry"
 	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -58,9 +63,74 @@ func (p *Project) builders(ctx context.Context, kube *k8s.Client) (*buildanddepl
 		ProjectPath: command.Projects().Path, Command: p.Command, Tiltfile: p.Path, Debug: p.Debug, RunID: p.run.ID, Env: p.Env})
 }
 
+// Registries returns the registries that hone keeps in the cluster. Their connections end with the project.
+func (p *Project) Registries() imagebuild.Kept {
+	return &registries{project: p, open: map[string]*podregistry.Registry{}}
+}
+
+// registries opens the registries of a project.
+type registries struct {
+	project *Project
+
+	mu   sync.Mutex
+	open map[string]*podregistry.Registry // by namespace; guarded by mu
+}
+
+var _ imagebuild.Kept = (*registries)(nil)
+
+// Start implements imagebuild.Kept.
+func (r *registries) Start(ctx context.Context, namespace, image string) error {
+	in, err := r.in(namespace)
+	if err != nil {
+		return err
+	}
+	return in.Start(ctx, image)
+}
+
+// Dial implements imagebuild.Kept.
+func (r *registries) Dial(ctx context.Context, namespace string) (net.Conn, error) {
+	in, err := r.in(namespace)
+	if err != nil {
+		return nil, err
+	}
+	return in.Dial(ctx)
+}
+
+// in returns the registry of a namespace.
+func (r *registries) in(namespace string) (*podregistry.Registry, error) {
+	kube, err := r.project.Kube()
+	switch {
+	case err != nil:
+		return nil, err
+	case kube == nil:
+		return nil, problem.New("there is no cluster for the registry: no kubeconfig was found", "set KUBECONFIG").See("builders")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	in := r.open[namespace]
+	if in == nil {
+		in = podregistry.New(podregistry.Options{Kube: kube, Namespace: namespace, Deploy: r.project.deployBuilders(kube)})
+		r.open[namespace] = in
+		r.project.atEnd(in.Close)
+	}
+	return in, nil
+}
+
+// atEnd has a function called when the project is closed.
+func (p *Project) atEnd(end func() error) {
+	p.held.mu.Lock()
+	defer p.held.mu.Unlock()
+	p.held.closers = append(p.held.closers, end)
+}
+
 // BuilderPod returns a replica of the builder of the cluster that has the given settings, which the caller closes.
 func (p *Project) BuilderPod(kube *k8s.Client, pod model.BuilderPod, replica int) *builderpod.Daemon {
-	return builderpod.New(builderpod.Options{Kube: kube, Pod: pod, Replica: replica, Namespace: p.Namespace, Deploy: func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error) {
+	return builderpod.New(builderpod.Options{Kube: kube, Pod: pod, Replica: replica, Namespace: p.Namespace, Deploy: p.deployBuilders(kube)})
+}
+
+// deployBuilders returns a function that applies the objects of a builder.
+func (p *Project) deployBuilders(kube *k8s.Client) func(context.Context, model.Manifest, string) ([]model.AppliedObject, error) {
+	return func(ctx context.Context, m model.Manifest, namespace string) ([]model.AppliedObject, error) {
 		select {
 		case p.held.deploys <- struct{}{}: // replicas would wait for each other's lock in the ledger
 			defer func() { <-p.held.deploys }()
@@ -72,7 +142,7 @@ func (p *Project) BuilderPod(kube *k8s.Client, pod model.BuilderPod, replica int
 			return nil, err
 		}
 		return in.Deploy(ctx, buildanddeploy.Request{Manifest: m, Namespace: namespace, Log: logstore.Discard}, nil)
-	}})
+	}
 }
 
 // builderPods runs builders in the cluster of a project.
@@ -86,8 +156,6 @@ var _ buildkit.Pods = builderPods{}
 // Builder implements buildkit.Pods. The pod's connections end with the project.
 func (b builderPods) Builder(pod model.BuilderPod, replica int) buildkit.Pod {
 	d := b.project.BuilderPod(b.kube, pod, replica)
-	b.project.held.mu.Lock()
-	defer b.project.held.mu.Unlock()
-	b.project.held.closers = append(b.project.held.closers, d.Close)
+	b.project.atEnd(d.Close)
 	return d
 }

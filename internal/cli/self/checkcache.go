@@ -63,7 +63,7 @@ func checkCache(ctx context.Context, g *command.Global, f *flags.Project, share 
 		return nil, err
 	}
 	defer engine.Close()
-	builder := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir()))
+	builder := imagebuild.New(engine).Reaching(p.Registries()).Remember(imagebuild.NewMemory(command.ImagesDir()))
 	all, err := remembered(ctx, p, tf, engine, builder)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func remembered(ctx context.Context, p *opened.Project, tf tiltfile.Result, engi
 		if m.Compose != nil {
 			image = buildanddeploy.NewImage(nil, builder, nil, nil, nil) // it stays in the engine
 		}
-		found, err := image.Remembered(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: p.Known, Registry: tf.DefaultRegistry, Cache: tf.ImageCache, Builder: tf.Builder, Namespace: p.Namespace, Env: p.Env})
+		found, err := image.Remembered(ctx, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: p.Known, Registry: tf.RegistryFor(m.Cluster()), Cache: tf.ImageCache, Builder: tf.Builder, Namespace: p.Namespace, Env: p.Env})
 		if err != nil {
 			return nil, err
 		}

@@ -36,15 +36,16 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 		closeElsewhere()
 		return nil, nil, err
 	}
-	images, closeImages := provideImages(engine, elsewhere)
+	kept := l.Registries()
+	images, closeImages := provideImages(engine, elsewhere, kept)
 	forCompose := buildanddeploy.NewImage(nil, images, nil, nil, nil)
 	here := provideEnvironment(engine)
-	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine)), noExperience{}, here)
+	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine).Reaching(kept), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine).Reaching(kept)), noExperience{}, here)
 	forCluster := buildanddeploy.NewImage(here, images, nil, nil, injects)
 	var building sync.Mutex // held while images are built: several resources may use the same ones
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {
 		in := l.in(m)
-		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: in.Known, Registry: l.registry, Cache: l.cache, Builder: l.builder, Namespace: in.Namespace, Env: in.Env, Log: build}
+		image, req := forCluster, buildanddeploy.Request{Manifest: m, Mode: model.UpdateAuto, Cluster: in.Known, Registry: l.registry(m.Cluster()), Cache: l.cache, Builder: l.builder, Namespace: in.Namespace, Env: in.Env, Log: build}
 		req.Cache.Push = false // a plan delivers nothing
 		if m.Compose != nil {
 			image = forCompose
@@ -108,8 +109,8 @@ func markServices(steps []api.PlanStep, images []api.PlanImage) {
 }
 
 // provideImages provides the builder of images, which remembers the images that earlier sessions have built.
-func provideImages(engine docker.Client, elsewhere *buildkit.Choice) (*imagebuild.Builder, func()) {
-	b := imagebuild.New(engine).Remember(imagebuild.NewMemory(command.ImagesDir())).With(func(declared model.Builder) imagebuild.Elsewhere {
+func provideImages(engine docker.Client, elsewhere *buildkit.Choice, kept imagebuild.Kept) (*imagebuild.Builder, func()) {
+	b := imagebuild.New(engine).Reaching(kept).Remember(imagebuild.NewMemory(command.ImagesDir())).With(func(declared model.Builder) imagebuild.Elsewhere {
 		if is := elsewhere.For(declared); is != nil {
 			return is
 		}

@@ -156,8 +156,8 @@ type loaded struct {
 	clusters     []inCluster
 	downCommands *buildanddeploy.DownCommands
 	manifests    []model.Manifest
-	read         map[string]uint64 // as in model.Tiltfile
-	registry     model.Registry
+	read         map[string]uint64                   // as in model.Tiltfile
+	registry     func(cluster string) model.Registry // as in model.Tiltfile
 	cache        model.ImageCache
 	builder      model.Builder
 	chosen       func(model.ManifestName) bool
@@ -172,7 +172,7 @@ func load(ctx context.Context, p *opened.Project, tf tiltfile.Result) (l loaded,
 	if tf.Err != nil {
 		return l, command.WithCode(tf.Err, command.ExitTiltfile)
 	}
-	l = loaded{Project: p, manifests: tf.Manifests, read: tf.Read, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.DefaultRegistry, cache: tf.ImageCache, builder: tf.Builder}
+	l = loaded{Project: p, manifests: tf.Manifests, read: tf.Read, chosen: state.ChosenIn(tf.Tiltfile), registry: tf.RegistryFor, cache: tf.ImageCache, builder: tf.Builder}
 	if l.downCommands, err = p.DownCommands(ctx); err != nil {
 		return l, err
 	}

@@ -64,6 +64,8 @@ func openEngine(ctx context.Context, p *opened.Project, elsewhere *buildkit.Choi
 	return docker.Optional(e, elsewhere.Away), func() { _ = e.Close() }, nil
 }
 
+func provideRegistries(o options) imagebuild.Kept { return o.project.Registries() }
+
 func provideElsewhere(o options) (*buildkit.Choice, func(), error) { return openElsewhere(o.project) }
 
 // openElsewhere returns the builder that takes the place of the engine.
@@ -209,20 +211,20 @@ func provideSynclets(fleet *k8s.Fleet, containers docker.Client) (*synclet.Pool,
 }
 
 // provideInjection provides the injection of synclets into new pods, and lets the pool add the same image to running pods.
-func provideInjection(fleet *k8s.Fleet, containers docker.Client, elsewhere *buildkit.Choice, deliverer *imagebuild.Deliverer, pool *synclet.Pool, here *buildanddeploy.Environment) *buildanddeploy.Synclets {
+func provideInjection(fleet *k8s.Fleet, containers docker.Client, elsewhere *buildkit.Choice, deliverer *imagebuild.Deliverer, pool *synclet.Pool, here *buildanddeploy.Environment, kept imagebuild.Kept) *buildanddeploy.Synclets {
 	if fleet == nil {
 		return nil
 	}
 	image := imagebuild.NewSyncletImage(containers, deliverer).Unless(elsewhere.Away)
-	s := buildanddeploy.NewSynclets(imagebuild.NewReader(containers), image, pool, here)
+	s := buildanddeploy.NewSynclets(imagebuild.NewReader(containers).Reaching(kept), image, pool, here)
 	pool.Beside(beside{fleet, s})
 	return s
 }
 
 func provideRuns() *liveupdate.Runs { return &liveupdate.Runs{} }
 
-func provideDeliverer(containers docker.Client) (*imagebuild.Deliverer, func()) {
-	d := imagebuild.NewDeliverer(containers)
+func provideDeliverer(containers docker.Client, kept imagebuild.Kept) (*imagebuild.Deliverer, func()) {
+	d := imagebuild.NewDeliverer(containers).Reaching(kept)
 	return d, d.Close
 }
 

@@ -78,8 +78,9 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	builder, cleanup6 := provideImages(dockerClient, choice)
-	deliverer, cleanup7 := provideDeliverer(dockerClient)
+	kept := provideRegistries(o)
+	builder, cleanup6 := provideImages(dockerClient, choice, kept)
+	deliverer, cleanup7 := provideDeliverer(dockerClient, kept)
 	pool, cleanup8, err := provideSynclets(fleet, dockerClient)
 	if err != nil {
 		cleanup7()
@@ -92,7 +93,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	environment := provideEnvironment(dockerClient)
-	synclets := provideInjection(fleet, dockerClient, choice, deliverer, pool, environment)
+	synclets := provideInjection(fleet, dockerClient, choice, deliverer, pool, environment, kept)
 	image := provideImage(deliverer, builder, clusters, synclets, environment)
 	hudMakePlan := providePlan(o, openedProject, clusters, downCommands, builder, image, claim)
 	readRevision := provideRevision(openedProject, clusters)

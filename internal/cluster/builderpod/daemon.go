@@ -53,7 +53,12 @@ type start struct {
 
 // New returns the replica of the builder of a namespace that has the settings. It touches nothing before the first Dial.
 func New(o Options) *Daemon {
-	d := &Daemon{kube: o.Kube, deploy: o.Deploy, is: replicaOf(o.Pod, o.Replica), namespace: cmp.Or(o.Pod.Namespace, o.Namespace, "default")}
+	namespace, pod := cmp.Or(o.Pod.Namespace, o.Namespace, "default"), o.Pod
+	if pod.Registry {
+		pod.Config += fmt.Sprintf("\n[registry.%q]\n  http = true\n", model.KeptRegistry(namespace, "").Host)
+		pod.RegistryImage = "" // it is not about the builder
+	}
+	d := &Daemon{kube: o.Kube, deploy: o.Deploy, is: replicaOf(pod, o.Replica), namespace: namespace}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }

@@ -120,6 +120,9 @@ func (b *Builder) refuse(err error) {
 // OnThisMachine reports whether the daemon shares the network of this machine. One in a container or a pod has a network of its own.
 func (b *Builder) OnThisMachine() bool { return strings.HasPrefix(b.at.URL, "unix://") }
 
+// InCluster reports whether the daemon runs in a pod of the session's cluster.
+func (b *Builder) InCluster() bool { return strings.HasPrefix(b.at.URL, inCluster+"://") }
+
 // Close closes the connection.
 func (b *Builder) Close() error { return b.conn.Close() }
 

@@ -68,6 +68,9 @@ func (f *Fleet) Describe() string {
 // OnThisMachine reports whether the daemons share the network of this machine.
 func (f *Fleet) OnThisMachine() bool { return f.all[0].OnThisMachine() }
 
+// InCluster reports whether the daemons run in pods of the session's cluster.
+func (f *Fleet) InCluster() bool { return f.all[0].InCluster() }
+
 // Close closes the connections.
 func (f *Fleet) Close() error {
 	var errs []error

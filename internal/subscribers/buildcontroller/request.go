@@ -25,7 +25,7 @@ func Asked(v store.View, c buildcontrol.Candidate, o Options) buildanddeploy.Req
 		Force:   c.Reason.Has(state.ReasonRebuild) || replaces && m.TriggerMode == model.TriggerAuto,
 		NoCache: c.Reason.Has(state.ReasonRebuild), BuildOnly: c.BuildOnly(), Reuse: o.Reuse, Recall: o.Recall && recalls(m, u),
 		Results: u.Images, Dirty: map[string]bool{}, Overlaid: lanes.Overlaid(),
-		Cluster: state.ClusterOf(v, m).Cluster, Registry: tiltfile.Result.DefaultRegistry, Cache: tiltfile.Result.ImageCache, Builder: tiltfile.Result.Builder,
+		Cluster: state.ClusterOf(v, m).Cluster, Registry: tiltfile.Result.RegistryFor(m.Cluster()), Cache: tiltfile.Result.ImageCache, Builder: tiltfile.Result.Builder,
 		Namespace: state.NamespaceOn(v, m.Cluster(), o.Namespace), UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: o.Env, Ignores: tiltfile.Ignores,
 		Adopt: o.Adopt || adopt, Restoring: c.Reason.Has(state.ReasonRestore) || c.Reason.Has(state.ReasonKeep),
 		Reclaim: c.Reason.Has(state.ReasonRestore),

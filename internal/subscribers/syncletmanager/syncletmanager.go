@@ -99,10 +99,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 
 // homes returns the clusters of the session.
 func homes(v store.View) map[string]synclet.Home {
-	registry := state.TheTiltfile(v).Result.DefaultRegistry
+	tiltfile := state.TheTiltfile(v).Result
 	out := map[string]synclet.Home{}
 	for _, on := range append(slices.Clone(state.DeclaredClusters(v)), "") {
-		out[on] = synclet.Home{Cluster: state.ClusterOn(v, on).Cluster, Registry: registry}
+		out[on] = synclet.Home{Cluster: state.ClusterOn(v, on).Cluster, Registry: tiltfile.RegistryFor(on)}
 	}
 	return out
 }

@@ -113,14 +113,20 @@ func (p *project) builderPods() []string {
 }
 
 // ofBuilders returns the names of the objects of a kind that belong to builders.
-func (p *project) ofBuilders(kind schema.GroupVersionResource) (names []string) {
+func (p *project) ofBuilders(kind schema.GroupVersionResource) []string {
+	p.t.Helper()
+	return p.named(kind, "hone-builder")
+}
+
+// named returns the names of the objects of a kind in the project's namespace that begin so.
+func (p *project) named(kind schema.GroupVersionResource, begin string) (names []string) {
 	p.t.Helper()
 	list, err := p.dyn.Resource(kind).Namespace(p.namespace).List(p.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	for _, o := range list.Items {
-		if strings.HasPrefix(o.GetName(), "hone-builder") {
+		if strings.HasPrefix(o.GetName(), begin) {
 			names = append(names, o.GetName())
 		}
 	}

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -20,7 +21,7 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	var replicas value.Int
 	if err := c.Unpack("at", &b.At, "namespace??", &b.Pod.Namespace, "image??", &b.Pod.Image, "requests??", &requests, "limits??", &limits,
 		"storage??", &b.Pod.Storage, "storage_class??", &b.Pod.StorageClass, "node_selector??", &nodeSelector, "config??", &config,
-		"privileged??", &b.Pod.Privileged, "replicas??", &replicas); err != nil {
+		"privileged??", &b.Pod.Privileged, "replicas??", &replicas, "registry??", &b.Pod.Registry, "registry_image??", &b.Pod.RegistryImage); err != nil {
 		return nil, err
 	}
 	if b.At == "" {
@@ -42,6 +43,9 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	if err := checkPod(b.Pod); err != nil {
 		return nil, err
 	}
+	if b.Pod.Registry && d.Registry != nil {
+		return nil, errTwoRegistries
+	}
 	if config != "" {
 		text, err := c.ReadFile(c.Abs(config))
 		if err != nil {
@@ -53,8 +57,14 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// checkPod checks the quantities of a pod.
+// errTwoRegistries refuses a registry that hone keeps beside one that the Tiltfile names.
+var errTwoRegistries = errors.New("default_registry and builder(\"kubernetes\", registry=True) name two registries: images go to one of them")
+
+// checkPod checks the quantities of a pod, and that the image of a registry has one.
 func checkPod(p model.BuilderPod) error {
+	if p.RegistryImage != "" && !p.Registry {
+		return errors.New("registry_image is the image of the registry that registry=True keeps")
+	}
 	for argument, all := range map[string]map[string]string{"requests": p.Requests, "limits": p.Limits, "storage": {"": p.Storage}} {
 		for name, text := range all {
 			if text == "" && argument == "storage" {

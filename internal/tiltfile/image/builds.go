@@ -280,6 +280,9 @@ func (d *Declarations) defaultRegistry(c *eval.Call) (starlark.Value, error) {
 	if d.Registry != nil {
 		return nil, fmt.Errorf("the default registry is already %s", d.Registry.Host)
 	}
+	if d.Builder != nil && d.Builder.Pod.Registry {
+		return nil, errTwoRegistries
+	}
 	for _, host := range []string{r.Host, r.HostFromCluster} {
 		if host == "" {
 			continue

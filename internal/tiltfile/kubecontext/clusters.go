@@ -87,7 +87,7 @@ func checkName(name string) error {
 
 // asOwn completes the declaration of the session's own cluster, whose namespace the user chooses.
 func (g *Gate) asOwn(d *Declared) error {
-	namespace, err := g.ownNamespace()
+	namespace, err := g.OwnNamespace()
 	if err != nil {
 		return err
 	}

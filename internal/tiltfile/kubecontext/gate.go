@@ -133,12 +133,12 @@ func (g *Gate) k8sNamespace(c *eval.Call) (starlark.Value, error) {
 	if in != nil {
 		return starlark.String(in.Namespace), nil
 	}
-	namespace, err := g.ownNamespace()
+	namespace, err := g.OwnNamespace()
 	return starlark.String(namespace), err
 }
 
-// ownNamespace returns the namespace of the session.
-func (g *Gate) ownNamespace() (string, error) {
+// OwnNamespace returns the namespace of the session.
+func (g *Gate) OwnNamespace() (string, error) {
 	if g.namespace != "" {
 		return g.namespace, nil
 	}

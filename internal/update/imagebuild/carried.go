@@ -65,9 +65,13 @@ func (b *Builder) fetches(ctx context.Context, req Request, dep model.ImageResul
 	return b.registry.has(ctx, dep.Local)
 }
 
-// cutOff reports whether only this machine reaches the registry of a request, and the builder is on another.
+// cutOff reports whether the builder does not reach the registry of a request: only this machine does, or only the cluster.
 func (b *Builder) cutOff(req Request) bool {
-	return !b.away(req.Builder).OnThisMachine() && onlyHere(req.Registry.Host)
+	builder := b.away(req.Builder)
+	if req.Registry.Kept() {
+		return !builder.InCluster()
+	}
+	return !builder.OnThisMachine() && onlyHere(req.Registry.Host)
 }
 
 // findHere finds an image on this machine. The error satisfies fs.ErrNotExist if it has gone.

@@ -40,7 +40,11 @@ func NewDeliverer(engine docker.Client) *Deliverer {
 // receives the percentage of the image's bytes that have been sent, whenever that grows, from engines that report it; Deliver calls
 // it on the caller's goroutine.
 func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error {
-	return d.deliver(ctx, plan, result, d.docker, log, sent)
+	var from origin = d.docker
+	if plan.Registry.Kept() {
+		from = throughHone{from, d.registry}
+	}
+	return d.deliver(ctx, plan, result, from, log, sent)
 }
 
 // origin is where an image is that is delivered: the engine, or this process.
@@ -54,6 +58,11 @@ type origin interface {
 func (d *Deliverer) deliver(ctx context.Context, plan Plan, result model.ImageResult, from origin, log logstore.Logger, sent func(percent int)) error {
 	if log == nil {
 		log = logstore.Discard
+	}
+	if plan.Registry.Kept() {
+		if err := d.registry.started(ctx, plan.Registry); err != nil {
+			return err
+		}
 	}
 	var err error
 	switch plan.Method {

@@ -56,6 +56,8 @@ func (d Delivery) Choose(cluster model.Cluster, engine docker.Info, defaultRegis
 
 func (d Delivery) choose(cluster model.Cluster, engine docker.Info, defaultRegistry model.Registry, target model.ImageTarget) Plan {
 	switch {
+	case defaultRegistry.Kept():
+		return Plan{Method: model.DeliverPush, Registry: defaultRegistry, Why: "hone keeps a registry in the cluster: " + defaultRegistry.Host}
 	case d.shared(cluster, engine):
 		return Plan{Method: model.DeliverShared, Why: "the engine at " + engine.Host + " is the cluster's own"}
 	case !cluster.Registry.Empty():

@@ -39,6 +39,8 @@ func TestChoose(t *testing.T) {
 			Plan{Method: model.DeliverRegistry, Registry: local}},
 		{"cluster's registry is default_registry", here, withRegistry(single(model.ProductHone, "containerd", loop)), unix, local, api,
 			Plan{Method: model.DeliverRegistry, Registry: local, Share: true}},
+		{"hone's registry before the cluster's", here, withRegistry(single(model.ProductHone, "containerd", loop)), unix, model.KeptRegistry("shop", ""), api,
+			Plan{Method: model.DeliverPush, Registry: model.KeptRegistry("shop", ""), Share: true}},
 		{"default_registry", here, single(model.ProductGKE, "containerd", "https://35.1.1.1"), unix, remote, api,
 			Plan{Method: model.DeliverPush, Registry: remote, Share: true}},
 		{"default_registry before kind load", here, single(model.ProductKIND, "containerd", loop), unix, remote, api,

@@ -23,6 +23,8 @@ type Elsewhere interface {
 	Build(ctx context.Context, req docker.BuildRequest) (digest string, err error)
 	// OnThisMachine reports whether the builder reaches the loopback addresses of this machine.
 	OnThisMachine() bool
+	// InCluster reports whether the builder is a pod of the session's own cluster.
+	InCluster() bool
 	// String names the builder for people, and Describe says how it runs, too.
 	String() string
 	Describe() string
@@ -38,6 +40,9 @@ func (b *Builder) With(away func(declared model.Builder) Elsewhere) *Builder {
 
 // madeElsewhere has the other builder build an image.
 func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.BuildRequest) (model.ImageResult, error) {
+	if err := b.registry.started(ctx, req.Registry); err != nil {
+		return model.ImageResult{}, err
+	}
 	from, err := b.carry(ctx, req)
 	if err != nil {
 		return model.ImageResult{}, err
@@ -48,9 +53,8 @@ func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.B
 	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
 	switch req.To.Method {
 	case model.DeliverRegistry, model.DeliverPush:
-		away := !b.away(req.Builder).OnThisMachine()
 		switch {
-		case alone && away && onlyHere(req.Registry.Host):
+		case alone && b.cutOff(req):
 			return b.relayed(ctx, req, build)
 		case alone:
 			return b.pushed(ctx, req, build)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ var errNoImage = errors.New("the registry does not have the image")
 // registryClient queries registries about images without an engine. Registries on this machine may use plain HTTP.
 type registryClient struct {
 	keychain  authn.Keychain
-	transport http.RoundTripper
+	transport *registryTransport
 
 	mu     sync.Mutex
 	failed map[string]error // by host; guarded by mu
@@ -40,7 +41,7 @@ type registryClient struct {
 func newRegistryClient() *registryClient {
 	return &registryClient{
 		keychain:  authn.DefaultKeychain,
-		transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: headTime},
+		transport: &registryTransport{network: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: headTime}},
 		failed:    map[string]error{},
 	}
 }
@@ -185,6 +186,8 @@ func (r *registryClient) ask(ctx context.Context, ref string, request func(conte
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
+		return errNoImage
+	case errors.Is(err, fs.ErrNotExist): // hone keeps it, and has not started it yet
 		return errNoImage
 	}
 	err = fmt.Errorf("ask registry %s: %w", host, err)

@@ -29,28 +29,17 @@ func onlyHere(host string) bool {
 
 // relayed pushes the image of another builder from here, to a registry that the builder does not reach.
 func (b *Builder) relayed(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
-	spool, err := os.CreateTemp("", "hone-image-*.tar")
-	if err != nil {
-		return result, fmt.Errorf("keep the image: %w", err)
-	}
-	defer os.Remove(spool.Name())
-	defer spool.Close()
-	err = b.streamed(ctx, req, build, "", func(archive io.Reader) error {
-		if _, err := spool.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		if err := spool.Truncate(0); err != nil { // of an attempt before
-			return err
-		}
-		_, err := io.Copy(spool, archive)
-		return err
-	})
+	file, err := newSpool()
 	if err != nil {
 		return result, err
 	}
-	image, err := tarball.ImageFromPath(spool.Name(), nil)
+	defer file.remove()
+	if err := b.streamed(ctx, req, build, "", file.take); err != nil {
+		return result, err
+	}
+	image, err := file.image()
 	if err != nil {
-		return result, fmt.Errorf("read the image of the builder: %w", err)
+		return result, err
 	}
 	id, err := image.ConfigName()
 	if err != nil {
@@ -63,6 +52,43 @@ func (b *Builder) relayed(ctx context.Context, req Request, build docker.BuildRe
 		return result, notPushed(result.Local, err)
 	}
 	return result, nil
+}
+
+// spool is a temporary file with the archive of an image.
+type spool struct{ *os.File }
+
+func newSpool() (spool, error) {
+	file, err := os.CreateTemp("", "hone-image-*.tar")
+	if err != nil {
+		return spool{}, fmt.Errorf("keep the image: %w", err)
+	}
+	return spool{file}, nil
+}
+
+// take reads an archive. It may be called again, for another attempt.
+func (s spool) take(archive io.Reader) error {
+	if _, err := s.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := s.Truncate(0); err != nil {
+		return err
+	}
+	_, err := io.Copy(s.File, archive)
+	return err
+}
+
+// image returns the image, which reads the file.
+func (s spool) image() (v1.Image, error) {
+	image, err := tarball.ImageFromPath(s.Name(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("read an image: %w", err)
+	}
+	return image, nil
+}
+
+func (s spool) remove() {
+	_ = s.Close()
+	_ = os.Remove(s.Name())
 }
 
 // write pushes an image.

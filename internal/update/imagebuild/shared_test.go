@@ -262,7 +262,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestSharedWithSilentRegistry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t, "registry.example.com")
-		m.build.registry.transport = silent{}
+		m.build.registry.transport.network = silent{}
 		began := time.Now()
 		for _, ref := range []string{"web", "api"} {
 			target := model.ImageTarget{Ref: ref, Docker: &model.DockerBuild{Context: m.dir, Contents: "FROM scratch\nCOPY . .\n"}}

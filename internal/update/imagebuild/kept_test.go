@@ -1,0 +1,86 @@
+package imagebuild
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// keptHere is a registry of a namespace that this process serves.
+type keptHere struct {
+	at      string // its address; empty until it is started
+	serves  string // its address once it is started
+	started []string
+}
+
+var _ Kept = (*keptHere)(nil)
+
+// Start implements Kept.
+func (k *keptHere) Start(_ context.Context, namespace, image string) error {
+	k.started = append(k.started, namespace+" "+image)
+	k.at = k.serves
+	return nil
+}
+
+// Dial implements Kept.
+func (k *keptHere) Dial(ctx context.Context, namespace string) (net.Conn, error) {
+	if namespace != "shop" || k.at == "" {
+		return nil, fs.ErrNotExist
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", k.at)
+}
+
+// TestKeptRegistry writes to a registry that hone keeps, and reads from it, by a name that no network knows. One that is not started yet has no
+// images.
+func TestKeptRegistry(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	kept := &keptHere{serves: strings.TrimPrefix(server.URL, "http://")}
+	client := newRegistryClient()
+	client.transport.reach(kept)
+	reg := model.KeptRegistry("shop", "")
+	ref := reg.Host + "/web:hone-1"
+	if _, err := client.digest(t.Context(), ref); !errors.Is(err, errNoImage) {
+		t.Fatalf("a registry that is not there answers: %v", err)
+	}
+	if err := client.started(t.Context(), reg); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.started(t.Context(), model.Registry{Host: "registry.example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "shop " + model.DefaultRegistryImage; strings.Join(kept.started, ", ") != want {
+		t.Errorf("started %q, not %q", kept.started, want)
+	}
+	if _, err := client.digest(t.Context(), ref); !errors.Is(err, errNoImage) {
+		t.Errorf("an empty registry answers: %v", err)
+	}
+	im, err := random.Image(10, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.write(t.Context(), ref, im); err != nil {
+		t.Fatal(err)
+	}
+	want, err := im.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.digest(t.Context(), ref); err != nil || got != want.String() {
+		t.Errorf("digest %s, not %s: %v", got, want, err)
+	}
+	if _, err := client.digest(t.Context(), model.KeptRegistry("other", "").Host+"/web:hone-1"); err == nil {
+		t.Error("a registry of another namespace answers")
+	}
+}
