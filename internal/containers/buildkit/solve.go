@@ -41,6 +41,8 @@ func exporter(out *docker.Output) *control.Exporter {
 	switch {
 	case out == nil:
 		return &control.Exporter{Type: "image", Attrs: map[string]string{}}
+	case out.Layout != "":
+		return &control.Exporter{Type: "docker", Attrs: map[string]string{"tar": "false"}} // its manifest is the one that a registry would get
 	case out.Repository != "":
 		return &control.Exporter{Type: "image", Attrs: map[string]string{"name": out.Repository, "push": "true", "push-by-digest": "true"}}
 	}

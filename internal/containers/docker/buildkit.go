@@ -50,7 +50,11 @@ func buildThrough(ctx context.Context, req BuildRequest, kit BuildKit, config *u
 	if err != nil {
 		return "", err
 	}
-	if stores := cached.and(req.Bases); len(stores) > 0 {
+	stores := cached.and(req.Bases)
+	if err := req.Output.layout(stores); err != nil {
+		return "", err
+	}
+	if len(stores) > 0 {
 		s.Allow(content.NewAttachable(stores))
 	}
 	buildCtx, cancel := context.WithCancelCause(ctx)

@@ -238,6 +238,10 @@ type Output struct {
 	// each attempt to build, and the receiver is closed at the end of the attempt.
 	Archive func() io.WriteCloser
 	Name    string
+	// Layout, if set, is a folder that gets the blobs of the image: the manifest, the configuration, small layers, and those others that Wants
+	// asks for by their digests. The image goes nowhere else.
+	Layout string
+	Wants  func(ctx context.Context, layer string) bool
 }
 
 // step reports how many of the build's steps have begun.

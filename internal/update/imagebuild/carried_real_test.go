@@ -22,10 +22,19 @@ import (
 // bulk is the size of the base's content, which is random, in bytes.
 const bulk = 8 << 20
 
-// line counts the bytes that go to a daemon.
+// line counts the bytes that go to a daemon, and those that come from it.
 type line struct {
-	address string
-	up      atomic.Int64
+	address  string
+	up, down count
+}
+
+// count counts the bytes that are written to it.
+type count struct{ atomic.Int64 }
+
+// Write implements io.Writer.
+func (c *count) Write(p []byte) (int, error) {
+	c.Add(int64(len(p)))
+	return len(p), nil
 }
 
 // newLine returns a line to the socket of a daemon. A builder at the other end is not on this machine, as far as hone knows.
@@ -44,17 +53,12 @@ func newLine(t *testing.T, socket string) *line {
 				_ = near.Close()
 				continue
 			}
-			all.Go(func() { _, _ = io.Copy(near, far); _ = near.Close() })
-			all.Go(func() { _, _ = io.Copy(far, io.TeeReader(near, l)); _ = far.Close() })
+			all.Go(func() { _, _ = io.Copy(near, io.TeeReader(far, &l.down)); _ = near.Close() })
+			all.Go(func() { _, _ = io.Copy(far, io.TeeReader(near, &l.up)); _ = far.Close() })
 		}
 	})
 	t.Cleanup(func() { _ = listener.Close(); all.Wait() })
 	return l
-}
-
-func (l *line) Write(p []byte) (int, error) {
-	l.up.Add(int64(len(p)))
-	return len(p), nil
 }
 
 // at returns the builder at the end of a line.
@@ -122,8 +126,13 @@ func TestBasesElsewhere(t *testing.T) {
 			made, _ := build(first, base)
 			above.Deps = map[string]model.ImageResult{base.Target.Ref: made}
 			result, moved := build(first, above)
+			down := first.down.Load()
 			again, movedAgain := build(first, above)
-			t.Logf("moved to the builder that has the base: %d bytes, unchanged %d", moved, movedAgain)
+			down = first.down.Load() - down
+			t.Logf("moved to the builder that has the base: %d bytes, unchanged %d, and %d back", moved, movedAgain, down)
+			if down > bulk/16 && tt.plan.Method == model.DeliverRegistry {
+				t.Errorf("%d bytes came from the builder, and the registry has them", down)
+			}
 			if moved > bulk/16 && !tt.again {
 				t.Errorf("%d bytes moved to the builder that has the base", moved)
 			}

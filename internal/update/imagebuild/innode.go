@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -27,27 +28,27 @@ func readInNode(ctx context.Context, socket string, of model.ImageResult, read f
 		return false, err
 	}
 	defer blobs.Close()
-	image, err := partial.CompressedToImage(imageInNode{ctx, digest, blobs})
+	image, err := partial.CompressedToImage(blobImage{ctx, digest, blobs})
 	if err != nil {
 		return false, err
 	}
 	return true, read(image)
 }
 
-// imageInNode is the image of one platform in a node's containerd, while the node is connected.
-type imageInNode struct {
+// blobImage is the image of one platform whose blobs are in a node's containerd, while the node is connected, or of a trial.
+type blobImage struct {
 	ctx    context.Context // of the reads
 	digest string
-	blobs  blobsHere
+	blobs  docker.Blobs
 }
 
-var _ partial.CompressedImageCore = imageInNode{}
+var _ partial.CompressedImageCore = blobImage{}
 
 // RawManifest implements partial.CompressedImageCore.
-func (n imageInNode) RawManifest() ([]byte, error) { return n.read(n.digest) }
+func (n blobImage) RawManifest() ([]byte, error) { return n.read(n.digest) }
 
 // RawConfigFile implements partial.CompressedImageCore.
-func (n imageInNode) RawConfigFile() ([]byte, error) {
+func (n blobImage) RawConfigFile() ([]byte, error) {
 	m, err := partial.Manifest(n)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (n imageInNode) RawConfigFile() ([]byte, error) {
 }
 
 // MediaType implements partial.CompressedImageCore.
-func (n imageInNode) MediaType() (types.MediaType, error) {
+func (n blobImage) MediaType() (types.MediaType, error) {
 	m, err := partial.Manifest(n)
 	if err != nil {
 		return "", err
@@ -65,21 +66,21 @@ func (n imageInNode) MediaType() (types.MediaType, error) {
 }
 
 // LayerByDigest implements partial.CompressedImageCore.
-func (n imageInNode) LayerByDigest(digest v1.Hash) (partial.CompressedLayer, error) {
+func (n blobImage) LayerByDigest(digest v1.Hash) (partial.CompressedLayer, error) {
 	m, err := partial.Manifest(n)
 	if err != nil {
 		return nil, err
 	}
 	for _, layer := range m.Layers {
 		if layer.Digest == digest {
-			return layerInNode{n, layer}, nil
+			return blobLayer{n, layer}, nil
 		}
 	}
 	return nil, fs.ErrNotExist
 }
 
 // read returns a small blob.
-func (n imageInNode) read(digest string) ([]byte, error) {
+func (n blobImage) read(digest string) ([]byte, error) {
 	blob, err := n.blobs.Open(n.ctx, digest)
 	if err != nil {
 		return nil, err
@@ -88,25 +89,25 @@ func (n imageInNode) read(digest string) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(blob, 0, min(blob.Size(), mostConfig)))
 }
 
-// layerInNode is a layer of such an image.
-type layerInNode struct {
-	in imageInNode
+// blobLayer is a layer of such an image.
+type blobLayer struct {
+	in blobImage
 	of v1.Descriptor
 }
 
-var _ partial.CompressedLayer = layerInNode{}
+var _ partial.CompressedLayer = blobLayer{}
 
 // Digest implements partial.CompressedLayer.
-func (l layerInNode) Digest() (v1.Hash, error) { return l.of.Digest, nil }
+func (l blobLayer) Digest() (v1.Hash, error) { return l.of.Digest, nil }
 
 // Size implements partial.CompressedLayer.
-func (l layerInNode) Size() (int64, error) { return l.of.Size, nil }
+func (l blobLayer) Size() (int64, error) { return l.of.Size, nil }
 
 // MediaType implements partial.CompressedLayer.
-func (l layerInNode) MediaType() (types.MediaType, error) { return l.of.MediaType, nil }
+func (l blobLayer) MediaType() (types.MediaType, error) { return l.of.MediaType, nil }
 
 // Compressed implements partial.CompressedLayer.
-func (l layerInNode) Compressed() (io.ReadCloser, error) {
+func (l blobLayer) Compressed() (io.ReadCloser, error) {
 	blob, err := l.in.blobs.Open(l.in.ctx, l.of.Digest.String())
 	if err != nil {
 		return nil, err

@@ -3,8 +3,12 @@ package imagebuild
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"os"
+
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
@@ -96,17 +100,18 @@ func (t throughHone) Push(ctx context.Context, ref string, _ logstore.Logger, _ 
 		return err
 	}
 	defer archive.Close()
-	file, err := newSpool()
+	file, err := os.CreateTemp("", "hone-image-*.tar")
 	if err != nil {
-		return err
-	}
-	defer file.remove()
-	if err := file.take(archive); err != nil {
 		return fmt.Errorf("keep the image: %w", err)
 	}
-	image, err := file.image()
+	defer os.Remove(file.Name())
+	defer file.Close()
+	if _, err := io.Copy(file, archive); err != nil {
+		return fmt.Errorf("keep the image: %w", err)
+	}
+	image, err := tarball.ImageFromPath(file.Name(), nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the image: %w", err)
 	}
 	if err := t.registry.write(ctx, ref, image); err != nil {
 		return notPushed(ref, err)

@@ -3,15 +3,17 @@ package imagebuild
 import (
 	"context"
 	"fmt"
-	"io"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
@@ -27,26 +29,29 @@ func onlyHere(host string) bool {
 	return host == "localhost" || ip.IsLoopback()
 }
 
-// relayed pushes the image of another builder from here, to a registry that the builder does not reach.
+// relayed pushes the image of another builder from here, to a registry that the builder does not reach. Layers that the registry has do not
+// travel.
 func (b *Builder) relayed(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
-	file, err := newSpool()
+	place, err := LocalName(req.Target.Ref, req.Registry)
 	if err != nil {
 		return result, err
 	}
-	defer file.remove()
-	if err := b.streamed(ctx, req, build, "", file.take); err != nil {
-		return result, err
+	dir, err := os.MkdirTemp("", "hone-image-")
+	if err != nil {
+		return result, fmt.Errorf("keep the image: %w", err)
 	}
-	image, err := file.image()
+	defer os.RemoveAll(dir)
+	build.Output = &docker.Output{Layout: dir, Wants: func(ctx context.Context, layer string) bool { return !b.registry.hasLayer(ctx, place, layer) }}
+	manifest, err := b.away(req.Builder).Build(ctx, build)
 	if err != nil {
 		return result, err
 	}
-	id, err := image.ConfigName()
+	if result, err = strange(req, manifest); err != nil || b.registry.has(ctx, result.Local) {
+		return result, err
+	}
+	image, err := partial.CompressedToImage(blobImage{ctx, manifest, layout(dir)})
 	if err != nil {
 		return result, fmt.Errorf("read the image of the builder: %w", err)
-	}
-	if result, err = strange(req, id.String()); err != nil {
-		return result, err
 	}
 	if err := b.registry.write(ctx, result.Local, image); err != nil {
 		return result, notPushed(result.Local, err)
@@ -54,41 +59,28 @@ func (b *Builder) relayed(ctx context.Context, req Request, build docker.BuildRe
 	return result, nil
 }
 
-// spool is a temporary file with the archive of an image.
-type spool struct{ *os.File }
+// layout is a folder with blobs by their digests.
+type layout string
 
-func newSpool() (spool, error) {
-	file, err := os.CreateTemp("", "hone-image-*.tar")
+var _ docker.Blobs = layout("")
+
+// Open implements docker.Blobs.
+func (l layout) Open(_ context.Context, is string) (docker.Blob, error) {
+	parsed, err := digest.Parse(is) // it becomes the name of a file
 	if err != nil {
-		return spool{}, fmt.Errorf("keep the image: %w", err)
+		return nil, fs.ErrNotExist
 	}
-	return spool{file}, nil
+	return openFile(l.path(parsed))
 }
 
-// take reads an archive. It may be called again, for another attempt.
-func (s spool) take(archive io.Reader) error {
-	if _, err := s.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	if err := s.Truncate(0); err != nil {
-		return err
-	}
-	_, err := io.Copy(s.File, archive)
-	return err
+// put adds a blob, and returns its digest.
+func (l layout) put(blob []byte) (string, error) {
+	is := digest.FromBytes(blob)
+	return is.String(), os.WriteFile(l.path(is), blob, 0o600)
 }
 
-// image returns the image, which reads the file.
-func (s spool) image() (v1.Image, error) {
-	image, err := tarball.ImageFromPath(s.Name(), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read an image: %w", err)
-	}
-	return image, nil
-}
-
-func (s spool) remove() {
-	_ = s.Close()
-	_ = os.Remove(s.Name())
+func (l layout) path(is digest.Digest) string {
+	return filepath.Join(string(l), "blobs", is.Algorithm().String(), is.Encoded())
 }
 
 // write pushes an image.
@@ -98,4 +90,20 @@ func (r *registryClient) write(ctx context.Context, ref string, image v1.Image) 
 		return err
 	}
 	return remote.Write(tag, image, r.options(ctx)...)
+}
+
+// hasLayer reports whether a repository certainly has a layer.
+func (r *registryClient) hasLayer(ctx context.Context, repository, digest string) bool {
+	parsed, err := name.NewDigest(repository + "@" + digest)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, headTime)
+	defer cancel()
+	layer, err := remote.Layer(parsed, r.options(ctx)...)
+	if err != nil {
+		return false
+	}
+	has, err := partial.Exists(layer)
+	return err == nil && has
 }
