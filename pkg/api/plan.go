@@ -36,6 +36,11 @@ func (p Plan) Changes() bool {
 	return false
 }
 
+// Tried reports whether the plan has the names of images that a builder has built only for it: nothing else has them.
+func (p Plan) Tried() bool {
+	return slices.ContainsFunc(p.Images, func(im PlanImage) bool { return im.Source == ImageBuilt && im.Digest != "" })
+}
+
 // noChange are the actions that change no object.
 var noChange = []PlanAction{ActionUnchanged, ActionKeep, ActionRun}
 
@@ -100,9 +105,11 @@ type PlanImage struct {
 	Reference string `json:"reference,omitempty"`
 	// ID is its content id in the engine; empty if the engine does not have it.
 	ID string `json:"id,omitempty"`
-	// Registry is the registry that has it, and Digest its digest there; both are empty for other sources.
+	// Registry is the registry that has it; empty for other sources.
 	Registry string `json:"registry,omitempty"`
-	Digest   string `json:"digest,omitempty"`
+	// Digest is its digest there or, of an image that a builder has built for hone preview --build, the digest that its name comes from: of
+	// its manifest or, where a node gets it, of its configuration.
+	Digest string `json:"digest,omitempty"`
 	// Reason is the reason for the build in a few words, and Inputs are the inputs that differ from the last build, the most telling ones
 	// first. At most 100 of them are listed.
 	Reason string       `json:"reason,omitempty"`

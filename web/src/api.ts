@@ -834,6 +834,7 @@ export interface Plan {
 
 /** PlanImage is an image of the Tiltfile that has no build of the same inputs on this machine, or that hone preview --build has built. */
 export interface PlanImage {
+  /** Digest is its digest there or, of an image that a builder has built for hone preview --build, the digest that its name comes from: of its manifest or, where a node gets it, of its configuration. */
   digest?: string;
   /** ID is its content id in the engine; empty if the engine does not have it. */
   id?: string;
@@ -844,7 +845,7 @@ export interface PlanImage {
   reason?: string;
   /** Reference is its name in the cluster; empty if that is known only after the build. */
   reference?: string;
-  /** Registry is the registry that has it, and Digest its digest there; both are empty for other sources. */
+  /** Registry is the registry that has it; empty for other sources. */
   registry?: string;
   resources: string[];
   source: string;

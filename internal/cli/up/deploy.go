@@ -99,7 +99,11 @@ func (d planning) deploy(ctx context.Context, g *command.Global) (err error) {
 	if o.evaluated, err = d.evaluate(ctx, o.project, out); err != nil {
 		return o.notBegun(err)
 	}
-	plan, done, err := makePlan(ctx, o.project, o.evaluated.Result, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune}, nil, out)
+	var build logstore.Logger
+	if shown != nil && shown.Plan.Tried() {
+		build = out // it goes by the names of these images
+	}
+	plan, done, err := makePlan(ctx, o.project, o.evaluated.Result, buildanddeploy.PreviewOptions{Adopt: o.adopt, Prune: o.prune}, build, out)
 	if err != nil {
 		return o.notBegun(err)
 	}

@@ -40,7 +40,7 @@ func (l loaded) forecast(ctx context.Context, build logstore.Logger) (of func(co
 	images, closeImages := provideImages(engine, elsewhere, kept)
 	forCompose := buildanddeploy.NewImage(nil, images, nil, nil, nil)
 	here := provideEnvironment(engine)
-	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine).Reaching(kept), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine).Reaching(kept)), noExperience{}, here)
+	injects := buildanddeploy.NewSynclets(imagebuild.NewReader(engine).Reaching(kept).And(images), imagebuild.NewSyncletImage(engine, imagebuild.NewDeliverer(engine).Reaching(kept)), noExperience{}, here)
 	forCluster := buildanddeploy.NewImage(here, images, nil, nil, injects)
 	var building sync.Mutex // held while images are built: several resources may use the same ones
 	of = func(ctx context.Context, m model.Manifest) (buildanddeploy.Forecast, error) {

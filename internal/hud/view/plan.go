@@ -110,7 +110,7 @@ func imageCell(im api.PlanImage) Cell {
 	c := Cell{{"# image  ", Accent}, {im.Image, Plain}, {": " + text + why, Plain}}
 	switch im.Source {
 	case api.ImageBuilt:
-		c = append(c, Span{"  " + cmp.Or(im.ID, im.Reference), Dim})
+		c = append(c, Span{"  " + cmp.Or(im.ID, im.Digest, im.Reference), Dim})
 	case api.ImageInRegistry:
 		c = append(c, Span{"  " + im.Digest, Dim})
 	case api.ImageToBuild:

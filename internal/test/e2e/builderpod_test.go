@@ -157,8 +157,10 @@ func TestBuilderInCluster(t *testing.T) {
 		t.Errorf("preview of what is deployed: %d\n%s", code, out)
 	}
 	p.write("app/text", "two\n")
+	tried := p.tried("app-" + p.namespace)
 	r = p.ci("--timeout", "5m")
 	r.ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	p.deployed(tried["app-"+p.namespace])
 	if now := p.imageOfApp(); now == image || !regexp.MustCompile(`RUN .*\[cached\]`).MatchString(r.stderr) {
 		t.Errorf("after an edit the image is %s, and was %s:\n%s", now, image, r.stderr)
 	}

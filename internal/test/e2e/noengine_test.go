@@ -48,9 +48,16 @@ func TestNoEngine(t *testing.T) {
 			t.Parallel()
 			p := newNoEngine(t, toolless, newBareProject).compiled()
 			change(p)
+			tried := p.tried("bare", "restarting")
 			s := p.up()
 			s.ready("bare")
 			s.ready("restarting")
+			for _, app := range []string{"bare", "restarting"} {
+				pods, err := p.pods(app)
+				if err != nil || len(pods) != 1 || pods[0].Spec.Containers[0].Image != tried[app].Reference {
+					t.Errorf("the pods are %+v, %v, and the preview said %+v", pods, err, tried[app])
+				}
+			}
 			s.serves(p.ports[0], "/", "one")
 			s.serves(p.ports[1], "/", "one")
 			if name == "node" {

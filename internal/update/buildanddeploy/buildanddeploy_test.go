@@ -358,6 +358,11 @@ func (i *images) Build(_ context.Context, req imagebuild.Request) (model.ImageRe
 	return model.ImageResult{Local: req.Target.Ref + ":new", Cluster: req.Target.Ref + ":new"}, i.fail["build "+req.Target.Ref]
 }
 
+func (i *images) Try(ctx context.Context, req imagebuild.Request) (model.ImageResult, string, error) {
+	r, err := i.Build(ctx, req)
+	return r, "", err
+}
+
 func (*images) Foresee(context.Context, imagebuild.Request) imagebuild.Prospect {
 	return imagebuild.Prospect{}
 }

@@ -44,7 +44,7 @@ func (b *Image) Forecast(ctx context.Context, req Request) (Forecast, error) {
 	return f, nil
 }
 
-// Build returns a Forecast for which it builds the images that are not known. It delivers none.
+// Build returns a Forecast for which it builds the images that are not known. It delivers none, and one that a builder builds goes nowhere.
 func (b *Image) Build(ctx context.Context, req Request) (Forecast, error) {
 	return b.forecast(ctx, req, true)
 }
@@ -67,7 +67,7 @@ func (b *Image) forecast(ctx context.Context, req Request, build bool) (Forecast
 			asked := b.request(req, w, images)
 			p := b.builder.Foresee(ctx, asked)
 			if build && !p.Known {
-				if p.Image, err = b.now(ctx, req, asked); err != nil {
+				if p.Image, p.Digest, err = b.try(ctx, req, asked); err != nil {
 					return Forecast{}, err
 				}
 			}
@@ -99,11 +99,11 @@ func (b *Image) forecast(ctx context.Context, req Request, build bool) (Forecast
 	return out, nil
 }
 
-// now builds an image for a forecast.
-func (b *Image) now(ctx context.Context, req Request, build imagebuild.Request) (model.ImageResult, error) {
+// try builds an image for a forecast.
+func (b *Image) try(ctx context.Context, req Request, build imagebuild.Request) (result model.ImageResult, digest string, err error) {
 	logstore.Infof(req.Log, "Building image %s", build.Target.Ref)
 	build.Logger, build.Reuse = logstore.Indent(req.Log, "  "), true
-	return b.builder.Build(ctx, build)
+	return b.builder.Try(ctx, build)
 }
 
 // planned is an image as a plan shows it.

@@ -19,6 +19,8 @@ import (
 // ImageBuilder builds images.
 type ImageBuilder interface {
 	Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error)
+	// Try builds an image to look at, and returns the digest in its name; empty for one that is in the engine.
+	Try(ctx context.Context, req imagebuild.Request) (result model.ImageResult, digest string, err error)
 	Reusable(ctx context.Context, prior model.ImageResult, to imagebuild.Plan) bool
 	// Note notes the inputs of an image that another program builds.
 	Note(ctx context.Context, req imagebuild.Request) (end func(ref string))

@@ -70,6 +70,7 @@ type Builder struct {
 	unshared *once
 	memory   *Memory // nil remembers nothing
 	pushes   *pushes
+	trials   *trials
 	now      func() time.Time
 	read     func(path string) (sum uint64, err error) // reads a file
 
@@ -79,7 +80,7 @@ type Builder struct {
 
 // New returns a builder that uses the engine.
 func New(engine docker.Client) *Builder {
-	return &Builder{docker: engine, away: func(model.Builder) Elsewhere { return nil }, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), now: time.Now, read: sumContent,
+	return &Builder{docker: engine, away: func(model.Builder) Elsewhere { return nil }, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), trials: &trials{by: map[string]*trial{}}, now: time.Now, read: sumContent,
 		files: map[string]*listing{}}
 }
 

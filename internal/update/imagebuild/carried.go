@@ -41,6 +41,10 @@ func (b *Builder) carry(ctx context.Context, req Request) (*carried, error) {
 	out := &carried{}
 	for _, ref := range slices.Sorted(maps.Keys(req.Deps)) {
 		dep := req.Deps[ref]
+		if tried := b.trials.of(dep); tried != nil {
+			out.bases = append(out.bases, docker.Base{Ref: dep.Local, Digest: tried.manifest, Blobs: tried})
+			continue
+		}
 		if dep.Local == "" || b.fetches(ctx, req, dep) {
 			continue
 		}

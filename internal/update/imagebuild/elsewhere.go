@@ -38,47 +38,77 @@ func (b *Builder) With(away func(declared model.Builder) Elsewhere) *Builder {
 	return b
 }
 
-// madeElsewhere has the other builder build an image.
-func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.BuildRequest) (model.ImageResult, error) {
-	if err := b.registry.started(ctx, req.Registry); err != nil {
-		return model.ImageResult{}, err
+// way is the way of an image from another builder.
+type way int
+
+const (
+	toEngine   way = iota // which delivers it, or runs it
+	toRegistry            // the builder pushes it
+	overHere              // hone pushes it
+	toNode                // the node's containerd reads it
+)
+
+// way returns the way of the image of a request.
+func (b *Builder) way(req Request) way {
+	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
+	registry := req.To.Method == model.DeliverRegistry || req.To.Method == model.DeliverPush
+	switch {
+	case !alone:
+		return toEngine
+	case registry && b.cutOff(req):
+		return overHere
+	case registry:
+		return toRegistry
+	case req.To.Method == model.DeliverContainerd:
+		return toNode
 	}
+	return toEngine
+}
+
+// making has another builder build an image, and puts that somewhere.
+type making func(context.Context, Request, docker.BuildRequest) (model.ImageResult, error)
+
+// madeElsewhere has the other builder build an image.
+func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
+	if err := b.registry.started(ctx, req.Registry); err != nil {
+		return result, err
+	}
+	ways := map[way]making{toEngine: b.loaded, toRegistry: b.pushed, overHere: b.relayed, toNode: b.imported}
+	logstore.Infof(build.Log, "Builder: %s", b.away(req.Builder).Describe())
+	err = b.onBases(ctx, req, build, func(build docker.BuildRequest) (err error) {
+		result, err = ways[b.way(req)](ctx, req, build)
+		return err
+	})
+	return result, err
+}
+
+// onBases gives the other builder the bases of an image that it cannot fetch, while do has it build the image.
+func (b *Builder) onBases(ctx context.Context, req Request, build docker.BuildRequest, do func(docker.BuildRequest) error) error {
 	from, err := b.carry(ctx, req)
 	if err != nil {
-		return model.ImageResult{}, err
+		return err
 	}
 	defer from.Close()
 	build.Bases = from.bases
-	logstore.Infof(build.Log, "Builder: %s", b.away(req.Builder).Describe())
-	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
-	switch req.To.Method {
-	case model.DeliverRegistry, model.DeliverPush:
-		switch {
-		case alone && b.cutOff(req):
-			return b.relayed(ctx, req, build)
-		case alone:
-			return b.pushed(ctx, req, build)
-		}
-	case model.DeliverContainerd:
-		if alone {
-			return b.imported(ctx, req, build)
-		}
-	default: // the engine delivers it, or runs it
+	return do(build)
+}
+
+// pushPlace returns the name, without a tag, under which the other builder pushes the image.
+func pushPlace(req Request) (place string, err error) {
+	if place, err = LocalName(req.Target.Ref, req.Registry); err != nil {
+		return "", err
 	}
-	return b.loaded(ctx, req, build)
+	full, err := fullRef(place)
+	if err != nil {
+		return "", err
+	}
+	return place, noPlace(full, place, req.To)
 }
 
 // pushed has the other builder push the image, and names it after its content in the registry.
 func (b *Builder) pushed(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
-	place, err := LocalName(req.Target.Ref, req.Registry)
+	place, err := pushPlace(req)
 	if err != nil {
-		return result, err
-	}
-	full, err := fullRef(place)
-	if err != nil {
-		return result, err
-	}
-	if err := noPlace(full, place, req.To); err != nil {
 		return result, err
 	}
 	build.Output = &docker.Output{Repository: place}

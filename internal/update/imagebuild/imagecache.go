@@ -28,8 +28,9 @@ func newPushes() *pushes {
 	return &pushes{ctx: ctx, stop: stop}
 }
 
-// Close waits for the images that are being pushed into the image cache, for a limited time, and ends the rest.
+// Close waits for the images that are being pushed into the image cache, for a limited time, and ends the rest. It forgets the trials.
 func (b *Builder) Close() {
+	b.trials.forget()
 	late := time.AfterFunc(cacheWait, b.pushes.stop)
 	b.pushes.all.Wait()
 	late.Stop()

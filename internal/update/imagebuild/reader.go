@@ -26,6 +26,7 @@ const maxLayers = 64 << 20
 type Reader struct {
 	engine   docker.Client
 	registry *registryClient
+	trials   *trials // nil knows of none
 
 	mu   sync.Mutex
 	seen map[string]docker.Image // by digest; guarded by mu
@@ -36,8 +37,17 @@ func NewReader(engine docker.Client) *Reader {
 	return &Reader{engine: engine, registry: newRegistryClient(), seen: map[string]docker.Image{}}
 }
 
+// And makes the reader also read the images that a builder has tried.
+func (r *Reader) And(b *Builder) *Reader {
+	r.trials = b.trials
+	return r
+}
+
 // Inspect returns an image that gets to the cluster as planned. A registry that does not answer counts as one that does not have it.
 func (r *Reader) Inspect(ctx context.Context, of model.ImageResult, to Plan) (docker.Image, bool, error) {
+	if tried := r.trials.of(of); tried != nil {
+		return inspectTrial(ctx, tried)
+	}
 	im, found, err := r.engine.Inspect(ctx, of.Local)
 	switch {
 	case err != nil || found:
@@ -66,6 +76,15 @@ func (r *Reader) Inspect(ctx context.Context, of model.ImageResult, to Plan) (do
 	return im, true, nil
 }
 
+// inspectTrial is Inspect of a trial.
+func inspectTrial(ctx context.Context, tried *trial) (out docker.Image, found bool, err error) {
+	err = tried.read(ctx, func(im v1.Image) (err error) {
+		out, err = properties(im)
+		return err
+	})
+	return out, err == nil, err
+}
+
 // inspectInNode is Inspect in a node's containerd. One that does not answer counts as one that does not have it.
 func (r *Reader) inspectInNode(ctx context.Context, of model.ImageResult, socket string) (out docker.Image, found bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, headTime)
@@ -83,11 +102,17 @@ func (r *Reader) inspectInNode(ctx context.Context, of model.ImageResult, socket
 // Programs returns at which of the absolute paths the image has an executable file; of an image outside of the engine, only one of them. If
 // not enough of such an image can be read in time, the image is assumed to have the first one: containers tell later.
 func (r *Reader) Programs(ctx context.Context, of model.ImageResult, to Plan, paths []string) ([]string, error) {
-	found, err := r.engine.Programs(ctx, of.Local, paths)
+	tried := r.trials.of(of)
 	node := to.Method == model.DeliverContainerd
-	apart := node || elsewhere(of.Local)
-	if !docker.IsNotFound(err) || !apart || len(paths) == 0 {
-		return found, err
+	if tried == nil {
+		found, err := r.engine.Programs(ctx, of.Local, paths)
+		apart := node || elsewhere(of.Local)
+		if !docker.IsNotFound(err) || !apart {
+			return found, err
+		}
+	}
+	if len(paths) == 0 {
+		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, layersTime)
 	defer cancel()
@@ -96,9 +121,13 @@ func (r *Reader) Programs(ctx context.Context, of model.ImageResult, to Plan, pa
 		one, err = programOf(im, paths)
 		return err
 	}
-	if node {
+	var err error
+	switch {
+	case tried != nil:
+		err = tried.read(limited, search)
+	case node:
 		_, err = readInNode(limited, to.Socket, of, search)
-	} else {
+	default:
 		err = r.registry.read(limited, of.Local, search)
 	}
 	switch {

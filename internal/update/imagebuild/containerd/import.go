@@ -164,20 +164,40 @@ func (c *contents) writeManifest(ctx context.Context) (id string, target ocispec
 	if len(c.manifest) != 1 {
 		return "", target, fmt.Errorf("the archive holds %d images, not one", len(c.manifest))
 	}
-	m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest}
-	m.SchemaVersion = 2
-	if m.Config, err = c.find(c.manifest[0].Config); err != nil {
+	config, err := c.find(c.manifest[0].Config)
+	if err != nil {
 		return "", target, err
 	}
-	m.Config.MediaType = ocispec.MediaTypeImageConfig
-	m.Layers = make([]ocispec.Descriptor, len(c.manifest[0].Layers))
+	layers := make([]ocispec.Descriptor, len(c.manifest[0].Layers))
 	for i, layer := range c.manifest[0].Layers {
-		if m.Layers[i], err = c.find(layer); err != nil {
+		if layers[i], err = c.find(layer); err != nil {
 			return "", target, err
 		}
 	}
-	target, err = c.client.storeManifest(ctx, m)
-	return m.Config.Digest.String(), target, err
+	target, err = c.client.storeManifest(ctx, Manifest(config, layers))
+	return config.Digest.String(), target, err
+}
+
+// Manifest returns the manifest that an import makes, given the digests and sizes of the image's parts and how its layers are packed.
+func Manifest(config ocispec.Descriptor, layers []ocispec.Descriptor) ocispec.Manifest {
+	m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Config: descriptor(ocispec.MediaTypeImageConfig, config.Digest.String(), config.Size)}
+	m.SchemaVersion = 2
+	m.Layers = make([]ocispec.Descriptor, len(layers))
+	for i, layer := range layers {
+		m.Layers[i] = descriptor(packing(layer.MediaType), layer.Digest.String(), layer.Size)
+	}
+	return m
+}
+
+// packing returns the media type of a layer without the differences between Docker and OCI.
+func packing(media string) string {
+	switch {
+	case strings.HasSuffix(media, "gzip"):
+		return ocispec.MediaTypeImageLayerGzip
+	case strings.HasSuffix(media, "zstd"):
+		return ocispec.MediaTypeImageLayerZstd
+	}
+	return ocispec.MediaTypeImageLayer
 }
 
 // storeManifest stores a manifest, whose blobs live as long as it, and returns its descriptor.
