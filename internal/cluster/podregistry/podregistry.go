@@ -296,4 +296,4 @@ func (w *pending) event(e k8s.KubeEvent) {
 }
 
 // eventAge is the greatest difference between the clocks of this machine and of the cluster.
-const eventAge = 30 * time.Second
+var eventAge = startLimit / 10

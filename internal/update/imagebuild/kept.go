@@ -59,7 +59,7 @@ func (t *registryTransport) reach(kept Kept) {
 	}}
 }
 
-// RoundTrip implements http.RoundTripper. A registry in the cluster has no TLS: the stream to its pod is that of the API server.
+// RoundTrip implements http.RoundTripper. A registry in the cluster has no TLS: the stream to its pod is part of the connection to the API server.
 func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.kept == nil || !keptHost(req.URL.Host) {
 		return t.network.RoundTrip(req)
