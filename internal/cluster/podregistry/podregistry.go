@@ -64,15 +64,18 @@ func (r *Registry) Close() error {
 
 // Dial connects to the registry, and starts none. The error satisfies fs.ErrNotExist if none runs.
 func (r *Registry) Dial(ctx context.Context) (net.Conn, error) {
+	if pod := r.known(); pod != "" {
+		conn, err := r.o.Kube.DialPod(ctx, r.o.Namespace, pod, model.KeptRegistryPort)
+		if err == nil {
+			return conn, nil
+		}
+		r.lost(pod) // another one may have its place
+	}
 	pod, err := r.running(ctx)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := r.o.Kube.DialPod(ctx, r.o.Namespace, pod, model.KeptRegistryPort)
-	if err != nil {
-		r.lost(pod)
-	}
-	return conn, err
+	return r.o.Kube.DialPod(ctx, r.o.Namespace, pod, model.KeptRegistryPort)
 }
 
 // known returns the registry's pod; empty if none is known.
@@ -82,7 +85,7 @@ func (r *Registry) known() string {
 	return r.pod
 }
 
-// lost notes that a pod is not reached: the next connection asks for the pod again.
+// lost notes that a pod is not reached: the next connection asks for the pod.
 func (r *Registry) lost(pod string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,9 +99,6 @@ var errNone = fmt.Errorf("the registry does not run yet: %w", fs.ErrNotExist)
 
 // running returns the registry's pod that is ready.
 func (r *Registry) running(ctx context.Context) (pod string, err error) {
-	if pod := r.known(); pod != "" {
-		return pod, nil
-	}
 	all, err := r.o.Kube.Dynamic().Resource(pods).Namespace(r.o.Namespace).List(ctx, metav1.ListOptions{LabelSelector: nameLabel + "=" + name})
 	if err != nil {
 		return "", fmt.Errorf("look for the registry: %w", r.o.Kube.Explain(err))

@@ -80,6 +80,18 @@ func TestKeptRegistry(t *testing.T) {
 	if got, err := client.digest(t.Context(), ref); err != nil || got != want.String() {
 		t.Errorf("digest %s, not %s: %v", got, want, err)
 	}
+	// The engine does not reach the registry: hone pushes its images.
+	there := reg.Host + "/api:hone-1"
+	if err := (throughHone{held{image: im}, client}).Push(t.Context(), there, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	id, err := im.ConfigName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := client.inspect(t.Context(), there); err != nil || got.ID != id.String() {
+		t.Errorf("an image of the engine arrives as %+v, not as %s: %v", got, id, err)
+	}
 	if _, err := client.digest(t.Context(), model.KeptRegistry("other", "").Host+"/web:hone-1"); err == nil {
 		t.Error("a registry of another namespace answers")
 	}
