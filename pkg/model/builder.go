@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"strings"
 )
 
@@ -33,14 +34,54 @@ type BuilderPod struct {
 	NodeSelector map[string]string
 	// Config is the content of the daemon's buildkitd.toml; empty for none.
 	Config string
-	// Replicas is the number of pods, each with a cache of its own; zero means one.
+	// Replicas is the number of pods, for each platform, each with a cache of its own; zero means one.
 	Replicas int `json:",omitempty"`
 	// Registry keeps a registry of images beside the pod, from RegistryImage; empty for DefaultRegistryImage.
 	Registry      bool   `json:",omitempty"`
 	RegistryImage string `json:",omitempty"`
+	// Platforms ("linux/arm64") are those for which there are pods of their own, on nodes of the architecture; empty for pods on any node.
+	Platforms []string `json:",omitempty"`
 	// Privileged lets the pod have the rights of its node's root user if it can run with fewer in no other way.
 	Privileged bool
 }
+
+// BuilderReplica is one of the pods of a builder.
+type BuilderReplica struct {
+	// Arch is the architecture for which it builds; empty for any.
+	Arch string
+	// Number begins at zero for each architecture.
+	Number int
+	// Pod are the settings of the pod. All pods of the architecture have the same.
+	Pod BuilderPod
+}
+
+// All returns the pods of a builder, by platform, in the order of the platforms.
+func (p BuilderPod) All() (out []BuilderReplica) {
+	platforms := p.Platforms
+	if len(platforms) == 0 {
+		platforms = []string{""}
+	}
+	for _, platform := range platforms {
+		one := p
+		one.Platforms = nil
+		os, arch, _ := strings.Cut(platform, "/")
+		if arch != "" {
+			one.NodeSelector = map[string]string{}
+			maps.Copy(one.NodeSelector, p.NodeSelector)
+			one.NodeSelector[NodeOS], one.NodeSelector[NodeArch] = os, arch
+		}
+		for number := range max(1, p.Replicas) {
+			out = append(out, BuilderReplica{Arch: arch, Number: number, Pod: one})
+		}
+	}
+	return out
+}
+
+// NodeOS and NodeArch are the labels of nodes for their operating system and their architecture.
+const (
+	NodeOS   = "kubernetes.io/os"
+	NodeArch = "kubernetes.io/arch"
+)
 
 // MostBuilderReplicas is the largest number of Replicas.
 const MostBuilderReplicas = 16

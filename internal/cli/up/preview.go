@@ -285,9 +285,10 @@ func (l loaded) sayBuilder(ctx context.Context, log logstore.Logger) {
 		return
 	}
 	var missing int
-	var namespace, how string
-	for i := range max(1, l.builder.Pod.Replicas) {
-		d := l.BuilderPod(kube, l.builder.Pod, i)
+	var namespace string
+	var how []string
+	for _, r := range l.builder.Pod.All() {
+		d := l.BuilderPod(kube, r.Pod, r.Number)
 		plan, err := d.Plan(ctx)
 		_ = d.Close() // it has started nothing
 		if err != nil {
@@ -296,15 +297,18 @@ func (l loaded) sayBuilder(ctx context.Context, log logstore.Logger) {
 		}
 		if !plan.There {
 			missing++
-			namespace, how = d.Namespace(), plan.String()
+			namespace = d.Namespace()
+			if way := plan.String(); !slices.Contains(how, way) {
+				how = append(how, way)
+			}
 		}
 	}
 	switch missing {
 	case 0:
 	case 1:
-		logstore.Infof(log, "For the images, a builder would be started in namespace %s: %s", namespace, how)
+		logstore.Infof(log, "For the images, a builder would be started in namespace %s: %s", namespace, strings.Join(how, "; "))
 	default:
-		logstore.Infof(log, "For the images, %d builders would be started in namespace %s: %s", missing, namespace, how)
+		logstore.Infof(log, "For the images, %d builders would be started in namespace %s: %s", missing, namespace, strings.Join(how, "; "))
 	}
 }
 

@@ -8,25 +8,33 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Standing is a Deployment of a builder that is in the cluster.
 type Standing struct {
 	Name string
 	Mode Mode
+	// Arch is the architecture for which it builds; empty for any.
+	Arch string
 	// Node is the node on which the daemon runs. Where it does not run, Why is the reason.
 	Node, Why string
 }
 
 // String is for people: "rootless, on node a".
 func (s Standing) String() string {
-	if s.Node != "" {
-		return fmt.Sprintf("%s, on node %s", s.Mode, s.Node)
+	text := string(s.Mode)
+	if s.Arch != "" {
+		text += ", for " + s.Arch
 	}
-	return fmt.Sprintf("%s, not ready: %s", s.Mode, s.Why)
+	if s.Node != "" {
+		return text + ", on node " + s.Node
+	}
+	return text + ", not ready: " + s.Why
 }
 
-// Standing returns what is in the namespace of the daemon: all replicas of all builders, by name.
+// Standing returns all replicas of all builders in the namespace of the daemon, by name.
 func (d *Daemon) Standing(ctx context.Context) (out []Standing, err error) {
 	of := metav1.ListOptions{LabelSelector: partLabel + "=" + partOf}
 	all, err := d.kube.Dynamic().Resource(deployments).Namespace(d.namespace).List(ctx, of)
@@ -39,6 +47,7 @@ func (d *Daemon) Standing(ctx context.Context) (out []Standing, err error) {
 	}
 	for _, o := range all.Items {
 		s := Standing{Name: o.GetName(), Mode: Mode(o.GetAnnotations()[modeAnnotation]), Why: "it has no pod"}
+		s.Arch, _, _ = unstructured.NestedString(o.Object, "spec", "template", "spec", "nodeSelector", model.NodeArch)
 		for _, pod := range running.Items {
 			if pod.GetLabels()[nameLabel] == s.Name && s.Node == "" {
 				s.Node, s.Why = place(pod)

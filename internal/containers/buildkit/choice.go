@@ -121,7 +121,7 @@ func (c *Choice) open(is model.Builder) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newFleet(*at, b), nil
+	return single(b), nil
 }
 
 // inCluster returns the builder in the cluster. Its only daemon has the address of the whole.
@@ -129,13 +129,12 @@ func (c *Choice) inCluster(is model.Builder) (*Fleet, error) {
 	if c.pods == nil {
 		return nil, problem.New("there is no cluster for the builder: no kubeconfig was found", "set KUBECONFIG, or choose another builder: --builder NAME").See("builders")
 	}
-	count := max(1, is.Pod.Replicas)
-	f := newFleet(Address{Name: is.At})
-	for i := range count {
-		pod := c.pods.Builder(is.Pod, i)
+	f, all := &Fleet{at: Address{Name: is.At}}, is.Pod.All()
+	for _, r := range all {
+		pod := c.pods.Builder(r.Pod, r.Number)
 		f.at.URL = inCluster + "://" + pod.Namespace()
 		at := f.at
-		if count > 1 {
+		if len(all) > 1 {
 			at.URL += "/" + pod.Name()
 		}
 		b, err := through(at, pod.Dial)
@@ -143,14 +142,13 @@ func (c *Choice) inCluster(is model.Builder) (*Fleet, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		b.ready, b.how, b.opens = pod.Ready, pod.String, true
-		f.all = append(f.all, &daemon{Builder: b})
+		f.add(r.Arch, b)
 	}
 	return f, nil
 }
 
 // broken returns a builder that cannot be used.
 func broken(is model.Builder, why error) *Fleet {
-	at := Address{URL: is.At}
-	b, _ := through(at, func(context.Context, func(error)) (net.Conn, error) { return nil, why }) // an error means certificates
-	return newFleet(at, b)
+	b, _ := through(Address{URL: is.At}, func(context.Context, func(error)) (net.Conn, error) { return nil, why }) // an error means certificates
+	return single(b)
 }

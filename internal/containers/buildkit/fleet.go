@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
@@ -21,12 +24,25 @@ const (
 	askTime = docker.AnswerTimeout / 10
 	// askPause is the pause between two questions.
 	askPause = docker.AnswerTimeout / 50
+	// refusals is the number of answers in a row, other than that a daemon starts, after which an image of its architecture fails: one may be
+	// about a connection that has just ended.
+	refusals = 3
 )
 
-// Fleet is a builder that has one daemon or several, which are alike. Each image is built where its cache is. It may be used by several goroutines.
+// archTime is the time for which an image waits for a daemon of its architecture while others answer: as long as for a pod to start.
+var archTime = model.DefaultCISettings.ReadinessTimeout
+
+// Fleet is a builder that has one daemon or several: alike ones, and others for other architectures. Each image is built where its cache is. It
+// may be used by several goroutines.
 type Fleet struct {
-	at  Address
-	all []*daemon
+	at     Address
+	groups []*group // at least one
+}
+
+// group are the daemons for an architecture.
+type group struct {
+	arch string // empty for any
+	all  []*daemon
 }
 
 // daemon is a member of a fleet.
@@ -37,21 +53,42 @@ type daemon struct {
 	missed time.Time // when it was first asked in vain; zero if it has answered since; guarded by mu
 }
 
-// newFleet returns the fleet of some daemons. at is the address of the whole.
-func newFleet(at Address, all ...*Builder) *Fleet {
-	f := &Fleet{at: at}
-	for _, b := range all {
-		f.all = append(f.all, &daemon{Builder: b})
+// single returns the fleet of one daemon.
+func single(b *Builder) *Fleet {
+	return &Fleet{at: b.at, groups: []*group{{all: []*daemon{{Builder: b}}}}}
+}
+
+// add adds a daemon for an architecture.
+func (f *Fleet) add(arch string, b *Builder) {
+	if n := len(f.groups); n == 0 || f.groups[n-1].arch != arch {
+		f.groups = append(f.groups, &group{arch: arch})
 	}
-	return f
+	last := f.groups[len(f.groups)-1]
+	last.all = append(last.all, &daemon{Builder: b})
+}
+
+// daemons returns the members of all groups.
+func (f *Fleet) daemons() (out []*daemon) {
+	for _, g := range f.groups {
+		out = append(out, g.all...)
+	}
+	return out
 }
 
 // alone returns the only daemon; nil if there are several.
 func (f *Fleet) alone() *Builder {
-	if len(f.all) == 1 {
-		return f.all[0].Builder
+	if all := f.daemons(); len(all) == 1 {
+		return all[0].Builder
 	}
 	return nil
+}
+
+// archs returns the architectures of the groups.
+func (f *Fleet) archs() (out []string) {
+	for _, g := range f.groups {
+		out = append(out, g.arch)
+	}
+	return out
 }
 
 // String names the builder for people.
@@ -62,19 +99,26 @@ func (f *Fleet) Describe() string {
 	if b := f.alone(); b != nil {
 		return b.Describe()
 	}
-	return fmt.Sprintf("%s, %d pods", f, len(f.all))
+	text := fmt.Sprintf("%s, %d pods", f, len(f.daemons()))
+	if archs := f.archs(); len(archs) > 1 {
+		text += " for " + strings.Join(archs, ", ")
+	}
+	return text
 }
 
 // OnThisMachine reports whether the daemons share the network of this machine.
-func (f *Fleet) OnThisMachine() bool { return f.all[0].OnThisMachine() }
+func (f *Fleet) OnThisMachine() bool { return f.groups[0].all[0].OnThisMachine() }
+
+// Parts splits the platforms of an image by the daemons that build them. Each part is for one build.
+func (f *Fleet) Parts(platforms string) []string { return parts(f.archs(), platforms) }
 
 // InCluster reports whether the daemons run in pods of the session's cluster.
-func (f *Fleet) InCluster() bool { return f.all[0].InCluster() }
+func (f *Fleet) InCluster() bool { return f.groups[0].all[0].InCluster() }
 
 // Close closes the connections.
 func (f *Fleet) Close() error {
 	var errs []error
-	for _, d := range f.all {
+	for _, d := range f.daemons() {
 		errs = append(errs, d.Close())
 	}
 	return errors.Join(errs...)
@@ -93,39 +137,34 @@ func (f *Fleet) Ping(ctx context.Context) (docker.Info, error) {
 	}
 	asks, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type answer struct {
-		info docker.Info
-		err  error
-	}
-	answers := make([]answer, len(f.all))
-	var first sync.Once
-	found := -1
 	var asking sync.WaitGroup
-	for i, d := range f.all {
+	var first sync.Once
+	var found docker.Info
+	all := f.daemons()
+	errs := make([]error, len(all))
+	for i, d := range all {
 		asking.Go(func() {
-			answers[i].info, answers[i].err = d.Ping(asks)
-			if answers[i].err == nil {
-				first.Do(func() { found = i; cancel() })
+			info, err := d.Ping(asks)
+			if errs[i] = err; err == nil {
+				first.Do(func() { found = info; cancel() })
 			}
 		})
 	}
 	asking.Wait()
 	switch {
-	case found >= 0:
-		return answers[found].info, nil
-	case ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
+	case slices.Contains(errs, nil):
+		return found, nil
+	case errors.Is(ctx.Err(), context.Canceled):
 		return docker.Info{}, ctx.Err()
 	}
-	for _, a := range answers { // the others may never come
-		if docker.IsStarting(a.err) {
-			return docker.Info{}, a.err
-		}
+	if starts := slices.IndexFunc(errs, docker.IsStarting); starts >= 0 { // the others may never come
+		return docker.Info{}, errs[starts]
 	}
-	return docker.Info{}, answers[0].err
+	return docker.Info{}, errs[0]
 }
 
-// Build builds an image as docker.Client does: at its home, and where that is missing at the next daemon that answers. When a daemon goes in the
-// middle of the build, another one builds, once.
+// Build builds an image as docker.Client does: at its home among the daemons for its platforms, and where that is missing at the next one that
+// answers. When a daemon goes in the middle of the build, another one builds, once.
 func (f *Fleet) Build(ctx context.Context, req docker.BuildRequest) (id string, err error) {
 	if b := f.alone(); b != nil {
 		return b.Build(ctx, req)
@@ -133,11 +172,16 @@ func (f *Fleet) Build(ctx context.Context, req docker.BuildRequest) (id string, 
 	if req.Log == nil {
 		req.Log = logstore.Discard
 	}
-	var order []*daemon
-	for _, i := range homes(req.Image, len(f.all)) {
-		order = append(order, f.all[i])
+	g := f.groups[groupFor(f.archs(), req.Platform)]
+	order := make([]*daemon, 0, len(g.all))
+	for _, i := range homes(req.Image, len(g.all)) {
+		order = append(order, g.all[i])
 	}
-	d, err := choose(ctx, order, req.Log)
+	find := choose
+	if len(f.groups) > 1 {
+		find = g.await
+	}
+	d, err := find(ctx, order, req.Log)
 	if err != nil {
 		return "", err
 	}
@@ -145,14 +189,12 @@ func (f *Fleet) Build(ctx context.Context, req docker.BuildRequest) (id string, 
 	if ctx.Err() != nil || !docker.IsUnreachable(err) {
 		return id, err
 	}
-	logstore.Infof(req.Log, "%s", problem.Text(err))
 	d.miss()
-	var others []*daemon
-	for _, other := range order {
-		if other != d {
-			others = append(others, other)
-		}
+	others := slices.DeleteFunc(order, func(other *daemon) bool { return other == d })
+	if len(others) == 0 {
+		return id, err
 	}
+	logstore.Infof(req.Log, "%v", err)
 	next, none := choose(ctx, others, req.Log)
 	if none != nil {
 		return "", err
@@ -160,7 +202,7 @@ func (f *Fleet) Build(ctx context.Context, req docker.BuildRequest) (id string, 
 	return next.Build(ctx, req)
 }
 
-// choose returns the first daemon in an order that answers. Without one, the error is the one of the first.
+// choose returns the first daemon in an order that answers. Without one, the error is about the first.
 func choose(ctx context.Context, order []*daemon, log logstore.Logger) (*daemon, error) {
 	var first error
 	for _, d := range order {
@@ -177,6 +219,30 @@ func choose(ctx context.Context, order []*daemon, log logstore.Logger) (*daemon,
 		logstore.Debugf(log, "%v", err)
 	}
 	return nil, first
+}
+
+// await is choose for an architecture beside which others answer: only images of this one wait for it. The error does not satisfy
+// docker.IsUnreachable, for which all images wait.
+func (g *group) await(ctx context.Context, order []*daemon, log logstore.Logger) (*daemon, error) {
+	said, refused := "", 0
+	for began := time.Now(); ; {
+		d, err := choose(ctx, order, log)
+		if err == nil || ctx.Err() != nil {
+			return d, err
+		}
+		if refused++; docker.IsStarting(err) {
+			refused = 0
+		}
+		if refused == refusals || time.Since(began) > archTime {
+			p := problem.Wrap(errors.New(problem.Text(err)), "no builder for "+g.arch+" answers",
+				"give the cluster a node of this architecture, or leave it out: builder(\"kubernetes\", platforms=[…])").See("builders")
+			return nil, &docker.Passing{Err: p}
+		}
+		if text := err.Error(); text != said {
+			said = text
+			logstore.Infof(log, "Waiting for %s: %s", g.arch, text)
+		}
+	}
 }
 
 // answers returns nil once the daemon answers. One that has been missed for some time gets less.

@@ -3,9 +3,11 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // builderImage is the environment variable for the image of BuildKit that scripts/buildkit/image prints.
@@ -408,5 +411,34 @@ func TestBuilderVolume(t *testing.T) {
 	}
 	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "Builders: Deleted 6 objects.") {
 		t.Errorf("down --builders: %d\n%s", code, out)
+	}
+}
+
+// TestBuilderPlatforms runs a builder for each of two platforms, one of which no node has. Images of the other one are built meanwhile. The parts of an image that one builder makes for both are joined.
+func TestBuilderPlatforms(t *testing.T) {
+	t.Parallel()
+	p := newTwoImages(t)
+	here := "linux/" + runtime.GOARCH
+	p.replace("Tiltfile", "replicas=2,", "platforms=['"+here+"'],")
+	p.replace("Tiltfile", "docker_build('"+twoImages[1]+"', 'app1'", "docker_build('"+twoImages[1]+"', 'app1', platform='linux/amd64,linux/arm64'")
+	busybox := "FROM --platform=" + here + " busybox AS made\n" // runs on any node, whatever it is for
+	p.replace("app1/Dockerfile", "FROM busybox\n", busybox)
+	p.replace("app1/Dockerfile", "COPY text /\n", "FROM scratch\nCOPY --from=made / /\nCOPY text /\n")
+	p.ci("--timeout", "2m").ended(0, "ok", "(Tiltfile): ok", "app0: ok", "app1: ok")
+	is := p.ofBuilders(builderDeployments)
+	nodes, _, err := unstructured.NestedStringMap(p.object("apps", "v1", "deployments", is[0]).Object, "spec", "template", "spec", "nodeSelector")
+	if want := map[string]string{model.NodeOS: "linux", model.NodeArch: runtime.GOARCH}; err != nil || !maps.Equal(nodes, want) || len(is) != 1 {
+		t.Errorf("the Deployments are %v, on nodes with %v, %v", is, nodes, err)
+	}
+	p.replace("Tiltfile", "platforms=['"+here+"'],", "platforms=['"+here+"', 'linux/riscv64'],")
+	p.replace("Tiltfile", "platform='linux/amd64,linux/arm64'", "platform='linux/riscv64'")
+	p.write("app0/text", "two\n")
+	p.write("app1/text", "two\n")
+	s := p.up()
+	s.says(`app1 .*Waiting for riscv64: the builder kubernetes \(kubernetes://` + p.namespace + `/hone-builder-.*\) is starting: .*, Pending: .*nodes`)
+	s.ready("app0")
+	s.says(`app0 .*Building at kubernetes \(kubernetes://` + p.namespace + "/" + is[0] + `\)`)
+	if out, _ := p.run("doctor", "--namespace", p.namespace); !strings.Contains(out, "for "+runtime.GOARCH+", on node ") || !strings.Contains(out, "for riscv64, not ready: Pending: ") {
+		t.Errorf("doctor:\n%s", out)
 	}
 }

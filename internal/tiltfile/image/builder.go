@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
 
 	"go.starlark.net/starlark"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,9 +21,10 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	var config string
 	var requests, limits, nodeSelector value.TextMap
 	var replicas value.Int
+	var platforms value.Texts
 	if err := c.Unpack("at", &b.At, "namespace??", &b.Pod.Namespace, "image??", &b.Pod.Image, "requests??", &requests, "limits??", &limits,
 		"storage??", &b.Pod.Storage, "storage_class??", &b.Pod.StorageClass, "node_selector??", &nodeSelector, "config??", &config,
-		"privileged??", &b.Pod.Privileged, "replicas??", &replicas, "registry??", &b.Pod.Registry, "registry_image??", &b.Pod.RegistryImage); err != nil {
+		"privileged??", &b.Pod.Privileged, "replicas??", &replicas, "platforms??", &platforms, "registry??", &b.Pod.Registry, "registry_image??", &b.Pod.RegistryImage); err != nil {
 		return nil, err
 	}
 	if b.At == "" {
@@ -36,6 +39,10 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	if replicas.Value > 1 {
 		b.Pod.Replicas = replicas.Value
 	}
+	if err := checkPlatforms(platforms.Values); err != nil {
+		return nil, err
+	}
+	b.Pod.Platforms = platforms.Values
 	b.Pod.Requests, b.Pod.Limits, b.Pod.NodeSelector = requests.Values, limits.Values, nodeSelector.Values
 	if described := config != "" || !reflect.ValueOf(b.Pod).IsZero(); described && b.At != model.BuilderInCluster {
 		return nil, fmt.Errorf("only builder(%q) has a pod to describe: %s has none", model.BuilderInCluster, b.At)
@@ -55,6 +62,22 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	}
 	d.Builder = &b
 	return nil, nil
+}
+
+// platformForm is the form of a platform that has pods of its own.
+var platformForm = regexp.MustCompile(`^linux/[a-z0-9_]+$`)
+
+// checkPlatforms checks the platforms of a builder.
+func checkPlatforms(all []string) error {
+	for i, p := range all {
+		switch {
+		case !platformForm.MatchString(p):
+			return fmt.Errorf("platforms: %q is not a platform of nodes, such as \"linux/arm64\"", p)
+		case slices.Contains(all[:i], p):
+			return fmt.Errorf("platforms: %s is there twice", p)
+		}
+	}
+	return nil
 }
 
 // errTwoRegistries refuses a registry that hone keeps beside one that the Tiltfile names.

@@ -62,14 +62,9 @@ func newLine(t *testing.T, socket string) *line {
 }
 
 // at returns the builder at the end of a line.
-func (l *line) at(t *testing.T) *buildkit.Builder {
+func (l *line) at(t *testing.T) *buildkit.Fleet {
 	t.Helper()
-	b, err := buildkit.New(buildkit.Address{URL: "tcp://" + l.address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	return b
+	return builderAt(t, "tcp://"+l.address)
 }
 
 // TestBasesElsewhere builds images on the base of another one, which no registry has that the builder reaches. The base goes nowhere while the

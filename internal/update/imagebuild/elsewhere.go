@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -25,6 +26,8 @@ type Elsewhere interface {
 	OnThisMachine() bool
 	// InCluster reports whether the builder is a pod of the session's own cluster.
 	InCluster() bool
+	// Parts splits platforms ("linux/amd64,linux/arm64") into those that one build of it makes.
+	Parts(platforms string) []string
 	// String names the builder for people, and Describe says how it runs, too.
 	String() string
 	Describe() string
@@ -73,13 +76,30 @@ func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.B
 	if err := b.registry.started(ctx, req.Registry); err != nil {
 		return result, err
 	}
-	ways := map[way]making{toEngine: b.loaded, toRegistry: b.pushed, overHere: b.relayed, toNode: b.imported}
+	by := b.way(req)
+	made := map[way]making{toEngine: b.loaded, toRegistry: b.pushed, overHere: b.relayed, toNode: b.imported}[by]
+	if parts := b.parts(req, build.Platform, by); len(parts) > 1 {
+		if inRegistry := by == toRegistry || by == overHere; !inRegistry {
+			return result, notJoined(req.Target.Ref, parts)
+		}
+		made = func(ctx context.Context, req Request, build docker.BuildRequest) (model.ImageResult, error) {
+			return b.joined(ctx, req, build, parts)
+		}
+	}
 	logstore.Infof(build.Log, "Builder: %s", b.away(req.Builder).Describe())
 	err = b.onBases(ctx, req, build, func(build docker.BuildRequest) (err error) {
-		result, err = ways[b.way(req)](ctx, req, build)
+		result, err = made(ctx, req, build)
 		return err
 	})
 	return result, err
+}
+
+// parts splits the platforms of an image by the builds that make them. Images that hone pushes have one each.
+func (b *Builder) parts(req Request, platforms string, by way) []string {
+	if by == overHere {
+		return strings.Split(strings.ReplaceAll(platforms, " ", ""), ",")
+	}
+	return b.away(req.Builder).Parts(platforms)
 }
 
 // onBases gives the other builder the bases of an image that it cannot fetch, while do has it build the image.
@@ -120,10 +140,15 @@ func (b *Builder) pushed(ctx context.Context, req Request, build docker.BuildReq
 		return result, err
 	}
 	if err := b.registry.tag(ctx, place+"@"+digest, result.Local); err != nil {
-		return result, problem.Wrap(err, fmt.Sprintf("the builder has pushed %s, but hone cannot name it there", result.Local),
-			"make the registry reachable from this machine, and log in: docker login").See("builders")
+		return result, unnamed(result, err)
 	}
 	return result, nil
+}
+
+// unnamed is the problem of an image that was pushed without a name, which it does not get.
+func unnamed(result model.ImageResult, err error) error {
+	return problem.Wrap(err, fmt.Sprintf("the builder has pushed %s, but hone cannot name it there", result.Local),
+		"make the registry reachable from this machine, and log in: docker login").See("builders")
 }
 
 // strange returns the names of an image that the engine does not have, after its content.

@@ -19,15 +19,22 @@ import (
 // always is for an engine that is never needed.
 func always() bool { return true }
 
+// builderAt returns the builder at an address.
+func builderAt(t *testing.T, address string) *buildkit.Fleet {
+	t.Helper()
+	choice, err := buildkit.Choose(address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = choice.Close() })
+	return choice.For(model.Builder{})
+}
+
 // TestElsewhere has a real daemon build images for each way into a cluster.
 func TestElsewhere(t *testing.T) {
 	d := buildkittest.Start(t)
 	buildkittest.Busybox(t)
-	away, err := buildkit.New(buildkit.Address{URL: "unix://" + d.Socket})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = away.Close() })
+	away := builderAt(t, "unix://"+d.Socket)
 	engine := realEngine(t)
 	socket := Probe(t.Context()).ContainerdSocket
 	text := uuid.NewString()

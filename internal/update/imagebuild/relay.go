@@ -41,22 +41,29 @@ func (b *Builder) relayed(ctx context.Context, req Request, build docker.BuildRe
 		return result, fmt.Errorf("keep the image: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	build.Output = &docker.Output{Layout: dir, Wants: func(ctx context.Context, layer string) bool { return !b.registry.hasLayer(ctx, place, layer) }}
-	manifest, err := b.away(req.Builder).Build(ctx, build)
+	image, manifest, err := b.kept(ctx, req, build, place, dir)
 	if err != nil {
 		return result, err
 	}
 	if result, err = strange(req, manifest); err != nil || b.registry.has(ctx, result.Local) {
 		return result, err
 	}
-	image, err := partial.CompressedToImage(blobImage{ctx, manifest, layout(dir)})
-	if err != nil {
-		return result, fmt.Errorf("read the image of the builder: %w", err)
-	}
 	if err := b.registry.write(ctx, result.Local, image); err != nil {
 		return result, notPushed(result.Local, err)
 	}
 	return result, nil
+}
+
+// kept has another builder write an image into a folder, without the layers that the registry has, and returns it with the digest of its manifest.
+func (b *Builder) kept(ctx context.Context, req Request, build docker.BuildRequest, place, dir string) (image v1.Image, manifest string, err error) {
+	build.Output = &docker.Output{Layout: dir, Wants: func(ctx context.Context, layer string) bool { return !b.registry.hasLayer(ctx, place, layer) }}
+	if manifest, err = b.away(req.Builder).Build(ctx, build); err != nil {
+		return nil, "", err
+	}
+	if image, err = partial.CompressedToImage(blobImage{ctx, manifest, layout(dir)}); err != nil {
+		return nil, "", fmt.Errorf("read the image of the builder: %w", err)
+	}
+	return image, manifest, nil
 }
 
 // layout is a folder with blobs by their digests.

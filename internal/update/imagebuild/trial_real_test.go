@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
@@ -29,11 +28,7 @@ func TestTrial(t *testing.T) {
 	d := buildkittest.Start(t)
 	buildkittest.Busybox(t)
 	far := newLine(t, d.Socket)
-	near, err := buildkit.New(buildkit.Address{URL: "unix://" + d.Socket})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = near.Close() })
+	near := builderAt(t, "unix://"+d.Socket)
 	socket := Probe(t.Context()).ContainerdSocket
 	dead := dockertest.New()
 	dead.Fail("Alive", dead.Unreachable())
