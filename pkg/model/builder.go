@@ -93,8 +93,9 @@ const DefaultBuilderStorage = "20Gi"
 const DefaultRegistryImage = "docker.io/library/registry:3"
 
 const (
-	// KeptRegistryName is the name of a registry that hone keeps in a namespace, and of its Service, and KeptRegistryPort is its port there.
+	// KeptRegistryName is the name of a registry that hone keeps in a namespace, and of its Service.
 	KeptRegistryName = "hone-registry"
+	// KeptRegistryPort is the port of that Service.
 	KeptRegistryPort = 5000
 	// keptPorts is the number of ports of nodes, from the first one on, of which each namespace has one: below those that Kubernetes gives to
 	// Services (30000) and kernels to connections (32768).
