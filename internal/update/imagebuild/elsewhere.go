@@ -73,6 +73,9 @@ type making func(context.Context, Request, docker.BuildRequest) (model.ImageResu
 
 // madeElsewhere has the other builder build an image.
 func (b *Builder) madeElsewhere(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
+	if req.Registry.Kept() {
+		logstore.Infof(build.Log, "Registry: %s, in the cluster", req.Registry.Host) // its start takes a while
+	}
 	if err := b.registry.started(ctx, req.Registry); err != nil {
 		return result, err
 	}
@@ -134,7 +137,7 @@ func (b *Builder) pushed(ctx context.Context, req Request, build docker.BuildReq
 	build.Output = &docker.Output{Repository: place}
 	digest, err := b.away(req.Builder).Build(ctx, build)
 	if err != nil {
-		return result, err
+		return result, ofPush(place, err)
 	}
 	if result, err = strange(req, digest); err != nil {
 		return result, err
@@ -143,6 +146,14 @@ func (b *Builder) pushed(ctx context.Context, req Request, build docker.BuildReq
 		return result, unnamed(result, err)
 	}
 	return result, nil
+}
+
+// ofPush explains the error of a build that pushes to a place: one of the push may pass, as one of the engine's pushes may.
+func ofPush(place string, err error) error {
+	if strings.Contains(err.Error(), "failed to push ") { // BuildKit has no code for it
+		return notPushed(place, err)
+	}
+	return err
 }
 
 // unnamed is the problem of an image that was pushed without a name, which it does not get.

@@ -141,7 +141,7 @@ func (b *Builder) pushedPart(ctx context.Context, req Request, build docker.Buil
 	build.Output = &docker.Output{Repository: place}
 	digest, err := b.away(req.Builder).Build(ctx, build)
 	if err != nil {
-		return nil, err
+		return nil, ofPush(place, err)
 	}
 	return b.registry.images(ctx, place+"@"+digest)
 }

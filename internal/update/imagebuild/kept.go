@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -82,7 +83,7 @@ func (r *registryClient) started(ctx context.Context, registry model.Registry) e
 		return nil
 	}
 	if err := r.transport.registries.Start(ctx, namespace, registry.KeptImage); err != nil {
-		return fmt.Errorf("start the registry in namespace %s: %w", namespace, err)
+		return &docker.Passing{Err: fmt.Errorf("start the registry in namespace %s: %w", namespace, err)} // the next attempt may have another image
 	}
 	return nil
 }

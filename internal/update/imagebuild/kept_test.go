@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -22,12 +23,16 @@ type keptHere struct {
 	at      string // its address; empty until it is started
 	serves  string // its address once it is started
 	started []string
+	fails   error // of Start
 }
 
 var _ Kept = (*keptHere)(nil)
 
 // Start implements Kept.
 func (k *keptHere) Start(_ context.Context, namespace, image string) error {
+	if k.fails != nil {
+		return k.fails
+	}
 	k.started = append(k.started, namespace+" "+image)
 	k.at = k.serves
 	return nil
@@ -54,6 +59,11 @@ func TestKeptRegistry(t *testing.T) {
 	if _, err := client.digest(t.Context(), ref); !errors.Is(err, errNoImage) {
 		t.Fatalf("a registry that is not there answers: %v", err)
 	}
+	kept.fails = errors.New("no such image")
+	if err := client.started(t.Context(), reg); !docker.IsPassing(err) || !errors.Is(err, kept.fails) {
+		t.Errorf("a registry that does not start: %v", err)
+	}
+	kept.fails = nil
 	if err := client.started(t.Context(), reg); err != nil {
 		t.Fatal(err)
 	}
@@ -94,5 +104,19 @@ func TestKeptRegistry(t *testing.T) {
 	}
 	if _, err := client.digest(t.Context(), model.KeptRegistry("other", "").Host+"/web:hone-1"); err == nil {
 		t.Error("a registry of another namespace answers")
+	}
+}
+
+// TestOfPush lets a push that a registry does not take be tried again, and no error of the Dockerfile.
+func TestOfPush(t *testing.T) {
+	for text, passes := range map[string]bool{
+		"build: failed to push r.example.com/web: unexpected status from POST request: 404 Not Found": true,
+		"build: failed to push r.example.com/web: connection refused":                                 true,
+		"build: [2/2] RUN make failed with exit code 1":                                               false,
+	} {
+		cause := errors.New(text)
+		if err := ofPush("r.example.com/web", cause); docker.IsPassing(err) != passes || !errors.Is(err, cause) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
