@@ -213,7 +213,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestReplicas gives each replica objects of its own. The first ones are the same for whoever wants more of them.
+// TestReplicas gives each replica objects of its own. Builders with more replicas have the same first ones.
 func TestReplicas(t *testing.T) {
 	for _, tt := range []struct {
 		replicas, number int

@@ -12,7 +12,7 @@ import (
 // exported is BuildKit's name for the store that an image goes to.
 const exported = "export"
 
-// smallBlob is the size in bytes up to which a layout gets a blob that nobody asked for. Manifests and configurations are smaller.
+// smallBlob is the size in bytes up to which a layout takes each blob. Manifests and configurations are smaller.
 const smallBlob = 1 << 20
 
 // layout adds the folder that gets the image, if there is one, to the stores that a session serves.
@@ -29,7 +29,7 @@ func (o *Output) layout(stores map[string]content.Store) error {
 	return nil
 }
 
-// sparse is a store that takes small blobs, and others that somebody wants. It says of the rest that it has them: they do not travel.
+// sparse is a store that takes small blobs, and the large ones that are wanted. It claims to have the others, so that they do not travel.
 type sparse struct {
 	content.Store
 

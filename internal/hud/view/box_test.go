@@ -2,7 +2,7 @@ package view
 
 import "testing"
 
-// TestOn: the most telling part of a machine's name is what stays.
+// TestOn shortens the name of a machine, and keeps its most telling part.
 func TestOn(t *testing.T) {
 	for _, tt := range []struct {
 		box   string

@@ -231,7 +231,8 @@ func pullOf(message string) (image string, took time.Duration, ok bool) {
 // once for each image of a resource, even if many pods pull it.
 func (t *reporter) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent, began *pull) {
 	image, took, known := pullOf(e.Message)
-	quick := known && took < slowPull && (began == nil || !began.told)
+	silent := began == nil || !began.told
+	quick := known && took < slowPull && silent
 	switch {
 	case quick && t.quick[[2]string{string(name), image}]:
 		return

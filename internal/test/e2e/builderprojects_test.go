@@ -177,7 +177,7 @@ func outputOf(t *testing.T, argv ...string) string {
 	return string(out)
 }
 
-// TestBuilderProjects deploys ordinary projects with no container engine. What is unchanged is not built again, and an edit builds only the
+// TestBuilderProjects deploys ordinary projects with no container engine. An unchanged image is not built again, and an edit builds only the
 // steps from its file on.
 func TestBuilderProjects(t *testing.T) {
 	t.Parallel()

@@ -181,7 +181,7 @@ func TestSeveralClustersVerbs(t *testing.T) {
 	p.says(0, at("preview", "--exit-code"), `\d unchanged`)
 	p.says(0, at("get", "records"), `CLUSTER`, `configmap/same +- `, `configmap/same +hone-dev-docker `)
 
-	// What others change.
+	// Changes of others.
 	if _, err := p.eu.dyn.Resource(configMaps).Namespace(p.eu.namespace).Patch(t.Context(), "more", types.MergePatchType, []byte(`{"data":{"k":"theirs"}}`),
 		metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestSeveralClustersVerbs(t *testing.T) {
 	p.says(0, []string{"forget", "--yes", "hone-dev-docker:configmap/same", "--context", "hone-dev"}, `Forgot`)
 	p.says(0, []string{"adopt", "--yes", "hone-dev-docker:configmap/same", "--context", "hone-dev"}, `Adopted`)
 
-	// What the Tiltfile no longer declares.
+	// Objects that the Tiltfile no longer declares.
 	p.replace("Tiltfile", "k8s_yaml('more.yaml', cluster='eu')\n", "")
 	p.says(0, at("ci", "--no-prune", "--port", "0"))
 	p.eu.present([]string{"configmap/more"}, nil)

@@ -67,7 +67,7 @@ func farSide(near *os.File, columns, rows uint16) (*os.File, error) {
 	return os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 }
 
-// pump answers the questions of the program and keeps what it writes for Press, if somebody reads that.
+// pump answers the questions of the program and keeps its output for Press.
 func (t *Terminal) pump() {
 	defer close(t.ended)
 	buf := make([]byte, 64<<10)

@@ -72,7 +72,7 @@ func (b *Builder) joined(ctx context.Context, req Request, build docker.BuildReq
 	return result, nil
 }
 
-// sideBySide makes the parts of a build at the same time. What the parts report goes on to the build on the caller's goroutine.
+// sideBySide makes the parts of a build at the same time. Their reports reach the build on the caller's goroutine.
 func sideBySide(ctx context.Context, build docker.BuildRequest, platforms []string,
 	one func(context.Context, int, docker.BuildRequest) ([]mutate.IndexAddendum, error),
 ) ([]part, error) {

@@ -42,7 +42,7 @@ func (c *Client) Image(ctx context.Context, name string) (*Image, error) {
 	return out, nil
 }
 
-// list notes a manifest, or a list of some, and what it names.
+// list notes a manifest and the blobs that it names, or a list of manifests and their blobs.
 func (i *Image) list(ctx context.Context, digest string) error {
 	i.blobs[digest] = true
 	from, err := i.Open(ctx, digest)
