@@ -66,6 +66,9 @@ func (s *state) finish() (model.Tiltfile, error) {
 	}
 	tf.Secrets = s.hidden(manifests)
 	for i := range manifests {
+		if m := manifests[i]; m.IsK8s() && len(m.Images) > 0 {
+			m.K8s.Registry = tf.RegistryFor(m.Cluster())
+		}
 		if l := manifests[i].Local; l != nil {
 			l.Down = l.Down.Hides(tf.Secrets)
 		}

@@ -168,6 +168,9 @@ func (p *printer) k8s(k *model.K8sTarget) {
 	if k.Cluster != "" {
 		p.line(1, "cluster %s", k.Cluster)
 	}
+	if !k.Registry.Empty() {
+		p.line(1, "images go to %s", k.Registry.Host)
+	}
 	for _, o := range k.Objects {
 		p.line(1, "object %s", o.ID())
 	}

@@ -149,6 +149,8 @@ type ImageResult struct {
 	Cluster string
 	// On is the cluster that it was delivered to, as in K8sTarget.
 	On string
+	// Registry is the registry that its names are for; empty for none.
+	Registry Registry
 	// ImageID is the builder's content id ("sha256:…"); empty if the builder did not report it.
 	ImageID string
 	// StartedAt is the time at which the build of the image began. The image does not include later file changes.

@@ -27,6 +27,8 @@ type K8sTarget struct {
 	ImageLocators []ImageLocator
 	// Links are the addresses of the deployed resource.
 	Links []Link
+	// Registry is the registry that the Tiltfile names for the resource's images; empty for none, and without images.
+	Registry Registry
 }
 
 // K8sObject is one object as the Tiltfile declares it, before hone injects anything.

@@ -288,6 +288,9 @@ func asked(r *resource) (reason state.BuildReason) {
 	}
 	if !u.Declared.IsZero() && attempted {
 		reason |= state.ReasonConfig
+		if u.Moves() {
+			reason |= state.ReasonRegistry
+		}
 	}
 	if len(u.Lost) > 0 && attempted {
 		reason |= state.ReasonLost

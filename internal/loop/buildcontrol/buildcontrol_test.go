@@ -64,6 +64,16 @@ func tiltfileChanged() state.FilesChanged {
 	return state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs}, Paths: []string{"/src/Tiltfile"}}}}
 }
 
+// toRegistry declares a resource whose images go to a registry, and its object if that is another one.
+func toRegistry(host string, object ...string) state.TiltfileLoaded {
+	m := statetest.K8s("a", statetest.Image("a"))
+	m.K8s.Registry.Host = host
+	for _, text := range object {
+		m.K8s.Objects[0].JSON = text
+	}
+	return statetest.Loaded(m)
+}
+
 // TestTriggerModes goes through the four ways in which trigger_mode and auto_init combine, for a local resource.
 func TestTriggerModes(t *testing.T) {
 	change := state.FilesChanged{Changes: []state.FileChange{{Target: statetest.Local("a").DeployID(), Paths: []string{"/src/dep"}}}}
@@ -289,6 +299,16 @@ hold b: is-unparallelizable-local [a]`},
 		{"a new declaration", up(same, k8s("a")).Deployed("a").Then(statetest.Healthy("a"), statetest.Loaded(manifests(func(m map[string]*model.Manifest) {
 			m["a"].K8s.Objects[0].JSON = "{}"
 		}, k8s("a"))...)), "start a: config changed"},
+		{"another registry", up(same, k8s("a", image("a"))).Deployed("a").Then(toRegistry("localhost:5000")), "start a: config changed, registry changed"},
+		{"another registry and new objects", up(same, k8s("a", image("a"))).Deployed("a").Then(toRegistry("localhost:5000"), toRegistry("localhost:5000", "{}")),
+			"start a: config changed, registry changed"},
+		{"the images are there", up(same, k8s("a", image("a"))).Deployed("a").Then(toRegistry("localhost:5000")).Deployed("a").Then(statetest.Healthy("a")), ""},
+		{"the old registry again, before a build", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Healthy("a"), toRegistry("localhost:5000"), toRegistry("")), ""},
+		{"the old registry again, but new objects", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Healthy("a"), toRegistry("localhost:5000"), toRegistry("", "{}")), "start a: config changed"},
+		{"another builder is no reason", up(same, k8s("a", image("a"))).Deployed("a").Then(statetest.Healthy("a"), state.TiltfileLoaded{
+			Result: model.Tiltfile{Manifests: []model.Manifest{k8s("a", image("a"))}, Builder: model.Builder{At: model.BuilderInCluster}}}), ""},
 		{"a new port is no reason", up(same, k8s("a")).Deployed("a").Then(statetest.Healthy("a"), statetest.Loaded(manifests(func(m map[string]*model.Manifest) {
 			m["a"].K8s.PortForwards = []model.PortForward{{LocalPort: 1}}
 		}, k8s("a"))...)), ""},

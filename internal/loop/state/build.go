@@ -162,6 +162,7 @@ const (
 	ReasonRestore   // the user wants its objects as they are declared
 	ReasonKeep      // others have changed objects that are kept as they are declared
 	ReasonTested    // the resources that a test is about have changed
+	ReasonRegistry  // the images go to another registry, always with ReasonConfig
 )
 
 // Has reports whether r holds all of other.
@@ -174,7 +175,7 @@ const triggered = "triggered"
 func (r BuildReason) String() string {
 	var words []string
 	for i, w := range []string{"initial build", "files changed", "config changed", triggered, "container started", "container was behind",
-		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring", "changed by others", "tested resources changed"} {
+		"update in place failed", "objects went missing", "trying again", "from scratch", "restoring", "changed by others", "tested resources changed", "registry changed"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}

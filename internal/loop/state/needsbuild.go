@@ -9,12 +9,18 @@ import (
 
 // NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, auto_init, port
 // forwards, dependencies, watched files, readiness, pod selectors and live update steps do not, except for the step that restarts
-// the process, or the container of a service of Compose: it needs different containers.
+// the process, or the container of a service of Compose: it needs different containers. Another registry does: the images have to be there.
 func NeedsBuild(was, is model.Manifest) bool {
-	return !reflect.DeepEqual(BuildPart(was), BuildPart(is))
+	return moves(was, is) || !reflect.DeepEqual(BuildPart(was), BuildPart(is))
 }
 
-// BuildPart returns the part of a declaration that only a build brings into effect.
+// moves reports whether the Tiltfile names another registry for the images.
+func moves(was, is model.Manifest) bool {
+	both := was.IsK8s() && is.IsK8s()
+	return both && was.K8s.Registry != is.K8s.Registry
+}
+
+// BuildPart returns the part of a declaration that only a build brings into effect, without the place of its images.
 func BuildPart(m model.Manifest) model.Manifest {
 	m.Labels, m.Links, m.ResourceDeps, m.TriggerMode, m.AutoInit = nil, nil, nil, 0, false
 	images := slices.Clone(m.Images)
@@ -31,7 +37,7 @@ func BuildPart(m model.Manifest) model.Manifest {
 	if m.K8s != nil {
 		k := *m.K8s
 		k.PortForwards, k.Links, k.PodReadiness = nil, nil, ""
-		k.ExtraPodSelectors, k.SelectorsOnly = nil, false
+		k.ExtraPodSelectors, k.SelectorsOnly, k.Registry = nil, false, model.Registry{}
 		if k.CustomDeploy != nil {
 			d := *k.CustomDeploy
 			d.Watch, d.LiveUpdate, d.ImageSelector, d.ContainerSelector = model.WatchSpec{}, model.LiveUpdate{}, "", ""

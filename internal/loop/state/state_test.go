@@ -104,6 +104,7 @@ func TestTexts(t *testing.T) {
 	for reason, want := range map[state.BuildReason]string{
 		0: "", state.ReasonInitial: "initial build", state.ReasonFiles | state.ReasonTrigger: "files changed, triggered",
 		state.ReasonConfig | state.ReasonContainer: "config changed, container started",
+		state.ReasonConfig | state.ReasonRegistry:  "config changed, registry changed",
 	} {
 		if got := reason.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

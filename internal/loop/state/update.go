@@ -106,6 +106,12 @@ func (u *Update) undeclared() {
 	}
 }
 
+// Moves reports whether the images have to go to another registry than those that are deployed.
+func (u *Update) Moves() bool {
+	known := u.deployedFrom != nil && u.declared != nil
+	return known && moves(*u.deployedFrom, *u.declared)
+}
+
 // buildsAnother reports whether a build runs that began with another declaration: even if it fails, it has to be followed by one.
 func (u *Update) buildsAnother() bool {
 	return u.Current != nil && u.Current.from != nil && NeedsBuild(*u.Current.from, *u.declared)

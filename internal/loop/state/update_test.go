@@ -315,6 +315,7 @@ func TestNeedsBuild(t *testing.T) {
 			m.Images[0].LiveUpdate.RestartProcess = &model.RestartProcess{File: "/a", Triggers: []string{"/src"}}
 		}, false},
 		{"watched files", k8s, func(m *model.Manifest) { m.Images[0].Watch = model.WatchSpec{} }, false},
+		{"a registry", k8s, func(m *model.Manifest) { m.K8s.Registry.Host = "localhost:5000" }, true},
 		{"objects", k8s, func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" }, true},
 		{"a Dockerfile", k8s, func(m *model.Manifest) { m.Images[0].Docker = &model.DockerBuild{Contents: "FROM b"} }, true},
 		{"an entrypoint", k8s, func(m *model.Manifest) { m.Images[0].Entrypoint = []string{"x"} }, true},

@@ -253,6 +253,33 @@ func TestProgressAndBanner(t *testing.T) {
 	})
 }
 
+// TestAnotherPlace has the Tiltfile name another builder, which the next build uses, and another registry, to which the images go at once.
+func TestAnotherPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := statetest.K8s("a", statetest.Image("a"))
+		f := start(t, Options{}, m)
+		f.deploy("a")
+		tf := model.Tiltfile{Manifests: []model.Manifest{m}, Builder: model.Builder{At: "tcp://build.example.com:1234"}}
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"), state.TiltfileLoaded{Result: tf})
+		f.running("")
+		f.Then(statetest.Change("a", "/src/a/x"))
+		if got := f.builder.call("a").req.Builder; got.At != tf.Builder.At {
+			t.Errorf("the next build is made by %q", got.At)
+		}
+		f.deploy("a")
+		k := *m.K8s
+		k.Registry.Host = "localhost:5000"
+		m.K8s = &k
+		tf.Manifests = []model.Manifest{m}
+		f.Then(state.TiltfileLoaded{Result: tf})
+		f.deploy("a")
+		want := []string{"Initial Build", "1 File Changed: [a/x]", "Registry Changed"}
+		if diff := cmp.Diff(want, statetest.Texts(f.logs, "a")); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestOvertaken(t *testing.T) {
 	change := func(i int) state.FilesChanged { return statetest.Change("a", fmt.Sprintf("/src/a/%d", i)) }
 	synctest.Test(t, func(t *testing.T) {

@@ -147,6 +147,8 @@ func banner(reason state.BuildReason, files []string) string {
 		return "Restoring"
 	case reason.Has(state.ReasonRetry):
 		return "Trying Again"
+	case reason.Has(state.ReasonRegistry):
+		return "Registry Changed"
 	case reason.Has(state.ReasonConfig):
 		return "Config Changed"
 	case reason.Has(state.ReasonTested):

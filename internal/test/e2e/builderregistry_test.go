@@ -45,7 +45,7 @@ var (
 )
 
 // TestBuilderRegistry builds in the cluster, and keeps the images there, too: the node pulls them from its relay. A preview starts no registry. An
-// image that the registry has lost is built again. The registry goes with the builder.
+// image that the registry has lost is built again. With another registry, it moves there. The registry goes with the builder.
 func TestBuilderRegistry(t *testing.T) {
 	t.Parallel()
 	p := newInClusterWithRegistry(t)
@@ -85,6 +85,16 @@ func TestBuilderRegistry(t *testing.T) {
 	if again := p.imageOfApp(); again != second {
 		t.Errorf("with the files of before, the image is %s, and was %s", again, second)
 	}
+
+	s := p.up()
+	s.ready("app")
+	p.replace("Tiltfile", ", registry=True, registry_image='"+os.Getenv(registryImage)+"'", "")
+	s.says("app .*Registry Changed")
+	s.ready("app")
+	if now, at := p.imageOfApp(), model.KeptRegistry(p.namespace, "").HostFromCluster; strings.HasPrefix(now, at) {
+		t.Errorf("with another registry, the image is still %s", now)
+	}
+	s.stop()
 
 	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 {
 		t.Errorf("down --builders: %d\n%s", code, out)

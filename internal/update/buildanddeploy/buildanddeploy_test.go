@@ -411,6 +411,17 @@ func TestImage(t *testing.T) {
 			"base:new web:new", "", ""},
 		{"the image was removed from the engine", func(_ *Request, i *images) { i.gone = map[string]bool{"web:old": true} },
 			"build web on [base:old] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:old web=web:new", "web:new", "", ""},
+		{"the images are in another registry", func(req *Request, _ *images) { req.Registry.Host = "localhost:5000" },
+			"build base on [] platform=linux/arm64 cache=true\ndeliver base:new\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\n" +
+				"deploy shop base=base:new web=web:new", "base:new web:new", "", ""},
+		{"the images are in the registry of the cluster, which takes precedence", func(req *Request, _ *images) {
+			req.Registry.Host, req.Cluster.Registry.Host = "registry.example.com", "localhost:5000"
+			req.Results = map[string]model.ImageResult{}
+			for ref, im := range old {
+				im.Registry = req.Cluster.Registry
+				req.Results[ref] = im
+			}
+		}, "commit\ndeploy shop base=base:old web=web:old", "", "deploy", ""},
 		{"forced", func(req *Request, _ *images) { req.Force = true },
 			"build base on [] platform=linux/arm64 cache=true\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
 			"base:new web:new", "", ""},

@@ -140,7 +140,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	if len(r.Lacks) == 0 {
 		r.StartedAt = req.StartedAt
 	}
-	r.On = req.Manifest.Cluster()
+	r.On, r.Registry = req.Manifest.Cluster(), w.plan.Registry
 	if w.deliver {
 		st.next(model.StepPush, ref, "Pushing "+r.Local)
 		if err := b.deliverer.Deliver(ctx, w.plan, r, log, st.sent); err != nil {
@@ -210,12 +210,6 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	var out jobs
 	for _, im := range req.Manifest.Images {
 		prior, have := req.Results[im.Ref]
-		usable := have && prior.On == req.Manifest.Cluster()
-		asked := req.Force || req.fromScratch()
-		needed := asked || !usable || req.Dirty[im.Ref]
-		for _, dep := range im.DependsOn {
-			needed = needed || building[dep]
-		}
 		j := job{target: im}
 		if b.here != nil {
 			plan, err := b.here.plan(ctx, req.Cluster, req.Registry, im)
@@ -223,6 +217,12 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 				return nil, err
 			}
 			j.plan, j.deliver = plan, plan.Share || deployed(req.Manifest, im.Ref)
+		}
+		usable := have && prior.On == req.Manifest.Cluster() && prior.Registry == j.plan.Registry
+		asked := req.Force || req.fromScratch()
+		needed := asked || !usable || req.Dirty[im.Ref]
+		for _, dep := range im.DependsOn {
+			needed = needed || building[dep]
 		}
 		j.build = needed || !b.builder.Reusable(ctx, prior, j.plan)
 		building[im.Ref] = j.build
