@@ -85,7 +85,7 @@ type Parts struct {
 	Watch bool
 	// Adopt lets the session take over objects that others made.
 	Adopt bool
-	// Reuse lets the session take images that are known to come of the same inputs, instead of building them.
+	// Reuse lets the session take the known image of the same inputs even where a command may depend on more than it declares.
 	Reuse bool
 	// Beside, if set, names the other running sessions of the project.
 	Beside func(context.Context) []string

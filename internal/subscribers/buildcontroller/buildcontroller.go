@@ -38,7 +38,7 @@ type Options struct {
 	Env []string
 	// Adopt lets deploys take over objects that others made.
 	Adopt bool
-	// Reuse takes images that are known to have been built from the same inputs, instead of building them.
+	// Reuse takes the known image of the same inputs even where a command may depend on more than it declares.
 	Reuse bool
 	// Recall takes images that an earlier session has built; see buildanddeploy.Request.
 	Recall bool

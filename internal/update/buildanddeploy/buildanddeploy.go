@@ -79,7 +79,7 @@ type Request struct {
 	Absorb  func(since time.Time) *AbsorbedChanges
 	// Force applies objects again and replaces their pods even if nothing changed: by a restart of the rollout where there is one.
 	Force bool
-	// Reuse takes images that are known to come from the same inputs, instead of building them.
+	// Reuse takes the known image of the same inputs even where a command may depend on more than it declares.
 	Reuse bool
 	// Recall takes the image that an earlier session has built, for one without a result, if its containers can get in place the files that it lacks.
 	Recall bool

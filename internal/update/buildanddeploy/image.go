@@ -217,6 +217,7 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 				return nil, err
 			}
 			j.plan, j.deliver = plan, plan.Share || deployed(req.Manifest, im.Ref)
+			j.plan.Base = isBase(req.Manifest, im.Ref)
 		}
 		usable := have && prior.On == req.Manifest.Cluster() && prior.Registry == j.plan.Registry
 		asked := req.Force || req.fromScratch()
@@ -231,15 +232,14 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	return out, nil
 }
 
+// isBase reports whether other images of a resource are based on an image.
+func isBase(m model.Manifest, ref string) bool {
+	return slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return slices.Contains(im.DependsOn, ref) })
+}
+
 // deployed reports whether an image runs in the cluster itself, rather than being only a base of others.
 func deployed(m model.Manifest, ref string) bool {
-	base := false
-	for _, im := range m.Images {
-		for _, dep := range im.DependsOn {
-			base = base || dep == ref
-		}
-	}
-	if !base {
+	if !isBase(m, ref) {
 		return true
 	}
 	if d := m.K8s.CustomDeploy; d != nil {

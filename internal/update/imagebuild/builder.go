@@ -34,7 +34,8 @@ type Request struct {
 	NoCache bool
 	// Renew builds the image even if a registry has one of the same inputs, and replaces that one. NoCache implies it.
 	Renew bool
-	// Reuse takes the known image of the same inputs, if there is one, instead of a new build.
+	// Reuse takes the known image of the same inputs even if a command builds it that may depend on more than it declares. Unless the
+	// request renews the image, the known image of other targets is always taken.
 	Reuse bool
 	// Share looks for the image of the same inputs in the registry, where another machine may have pushed it, and gives the result a Key,
 	// so that Deliver can make it known there.
@@ -74,14 +75,15 @@ type Builder struct {
 	now      func() time.Time
 	read     func(path string) (sum uint64, err error) // reads a file
 
-	mu    sync.Mutex
-	files map[string]*listing // of requests that are being worked on, by the path of their list; guarded by mu
+	mu      sync.Mutex
+	files   map[string]*listing // of requests that are being worked on, by the path of their list; guarded by mu
+	digests map[string]noted    // of base images that the engine lacks, by reference; guarded by mu
 }
 
 // New returns a builder that uses the engine.
 func New(engine docker.Client) *Builder {
 	return &Builder{docker: engine, away: func(model.Builder) Elsewhere { return nil }, registry: newRegistryClient(), unshared: &once{}, pushes: newPushes(), trials: &trials{by: map[string]*trial{}}, now: time.Now, read: sumContent,
-		files: map[string]*listing{}}
+		files: map[string]*listing{}, digests: map[string]noted{}}
 }
 
 // Remember makes the builder record in a memory which image a build made of its inputs.
@@ -101,23 +103,22 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 		logstore.Infof(req.Logger, "%s was built by an earlier session: %s", last.Local, lackText(last))
 		return last, nil
 	}
-	if req.Reuse {
-		if known, ok := b.reuse(ctx, req); ok {
-			logstore.Infof(req.Logger, "Nothing has changed since %s was built: it is used again", known.Local)
-			b.offer(req, known)
-			return known, nil
-		}
-	}
-	key, found, ok := b.others(ctx, req, b.pull)
+	known, is, ok := b.reuse(ctx, req)
 	if ok {
-		b.taken(ctx, req, key, found.result)
+		logstore.Infof(req.Logger, "Nothing has changed since %s was built: it is used again", known.Local)
+		b.offer(req, known)
+		return known, nil
+	}
+	is, found, ok := b.others(ctx, req, is, b.pull)
+	if ok {
+		b.taken(ctx, req, is, found.result)
 		logstore.Infof(req.Logger, "The registry has the image of these inputs: %s is not built", found.result.Local)
 		return found.result, nil
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	b.unlist(req)
-	sum := b.summing(reading, req, key)
+	sum := b.summing(reading, req, is)
 	result, err := b.build(ctx, req)
 	if err != nil {
 		stop()
@@ -125,7 +126,7 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 		return result, err
 	}
 	keyed := result
-	keyed.Key, keyed.Renews = key.key, req.renews()
+	keyed.Key, keyed.Renews = is.key, req.renews()
 	if b.remember(ctx, sum, req, keyed) {
 		result = keyed
 		b.offer(req, result)
@@ -143,19 +144,37 @@ func (b *Builder) build(ctx context.Context, req Request) (model.ImageResult, er
 	return model.ImageResult{}, fmt.Errorf("build %s: the target defines no build", req.Target.Ref)
 }
 
-// Reusable reports whether the image of an earlier build still exists: in the engine or, if the engine never had it, where to puts it: in
-// the node's containerd, or in the registry in its name.
+// Reusable reports whether the image of an earlier build still exists: in the engine, or where to puts it.
 func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult, to Plan) bool {
-	switch {
-	case prior.Local == "":
-		return false
-	case prior.ImageID == "" && to.Method == model.DeliverContainerd:
-		return inNode(ctx, to.Socket, prior)
-	case prior.ImageID == "":
-		return b.registry.has(ctx, prior.Local)
+	_, ok := b.still(ctx, prior, to)
+	return ok
+}
+
+// still returns the image of an earlier build, if it still exists. One that the engine has lost, and that pods get from the node's containerd
+// or from a registry, has no ImageID then.
+func (b *Builder) still(ctx context.Context, prior model.ImageResult, to Plan) (now model.ImageResult, ok bool) {
+	if prior.Local == "" {
+		return prior, false
 	}
-	im, found, err := b.docker.Inspect(ctx, prior.Local)
-	return err == nil && found && im.ID == prior.ImageID
+	now, lost := prior, prior.ImageID != ""
+	now.ImageID = ""
+	if lost {
+		im, found, err := b.docker.Inspect(ctx, prior.Local)
+		has := found && im.ID == prior.ImageID
+		if has || err != nil {
+			return prior, has
+		}
+		if to.Base || !hasContentTag(prior.Cluster, prior.ImageID) {
+			return prior, false
+		}
+	}
+	switch {
+	case to.Method == model.DeliverContainerd:
+		return now, inNode(ctx, to.Socket, now)
+	case lost && to.Method != model.DeliverRegistry && to.Method != model.DeliverPush:
+		return now, false
+	}
+	return now, b.registry.has(ctx, now.Local)
 }
 
 // dockerBuild builds the image of a Dockerfile.

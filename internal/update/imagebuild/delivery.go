@@ -24,6 +24,8 @@ type Plan struct {
 	Cluster string
 	// Socket is the containerd socket to import into.
 	Socket string
+	// Base is true for an image that others are based on: an engine that builds these must have it, too.
+	Base bool
 }
 
 // throughEngine reports whether images can get to the cluster through the engine only: it is the cluster's own, or has its nodes.

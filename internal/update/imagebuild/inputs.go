@@ -49,7 +49,7 @@ func (b *Builder) Foresee(ctx context.Context, req Request) Prospect {
 	if result, _, ok := b.known(ctx, req); ok {
 		return Prospect{Image: result, Known: true}
 	}
-	if _, there, ok := b.others(ctx, req, b.find); ok {
+	if _, there, ok := b.others(ctx, req, sums{}, b.find); ok {
 		return Prospect{Image: there.result, Known: true, Registry: there.registry, Digest: there.digest}
 	}
 	why, inputs := b.why(ctx, req)
@@ -63,10 +63,12 @@ func (b *Builder) known(ctx context.Context, req Request) (result model.ImageRes
 	}
 	is, err := b.sumUp(ctx, req)
 	if err != nil {
-		return result, is, false
+		return result, sums{}, false
 	}
-	result, ok = b.memory.get(req.Target, is.all)
-	if !ok || !b.Reusable(ctx, result, req.To) {
+	if result, ok = b.memory.get(req.Target, is.all); ok {
+		result, ok = b.still(ctx, result, req.To)
+	}
+	if !ok {
 		return model.ImageResult{}, is, false
 	}
 	result.StartedAt = b.now()
@@ -84,18 +86,25 @@ func (b *Builder) Last(t model.ImageTarget) (model.ImageResult, bool) {
 	return b.memory.Last(t)
 }
 
-// reuse returns the known image of the inputs, with the tags that a build gives it.
-func (b *Builder) reuse(ctx context.Context, req Request) (model.ImageResult, bool) {
-	result, is, ok := b.known(ctx, req)
-	if !ok {
-		return result, false
+// reuse returns the known image of the inputs, with the tags that a build gives it, or else the sums of the inputs, if it has had to look at
+// them.
+func (b *Builder) reuse(ctx context.Context, req Request) (result model.ImageResult, is sums, ok bool) {
+	asked := req.Reuse || !req.renews() && declaresAll(req.Target)
+	if !asked {
+		return result, is, false
+	}
+	if _, built := b.Last(req.Target); !built { // its files are read while it is built
+		return result, is, false
+	}
+	if result, is, ok = b.known(ctx, req); !ok {
+		return result, is, false
 	}
 	if !b.tagged(ctx, req, result) {
-		return model.ImageResult{}, false
+		return model.ImageResult{}, is, false
 	}
 	b.memory.used(req.Target, is.all)
 	b.listUnchanged(ctx, req, is, result)
-	return result, true
+	return result, is, true
 }
 
 // taken records an image that another machine has built from the same inputs.
@@ -113,10 +122,14 @@ func (b *Builder) listUnchanged(ctx context.Context, req Request, is sums, resul
 
 // tagged gives an image the tags that a build gives it, and reports whether it has them.
 func (b *Builder) tagged(ctx context.Context, req Request, result model.ImageResult) bool {
-	if req.Target.Docker == nil || result.ImageID == "" {
+	if req.Target.Docker == nil {
 		return true
 	}
-	for _, tag := range append([]string{result.Local}, req.Target.Docker.ExtraTags...) {
+	extra := req.Target.Docker.ExtraTags
+	if result.ImageID == "" {
+		return len(extra) == 0
+	}
+	for _, tag := range append([]string{result.Local}, extra...) {
 		if b.docker.Tag(ctx, result.ImageID, tag) != nil {
 			return false
 		}
@@ -287,18 +300,18 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 		in.name(api.InputArgument, name, value, given)
 	}
 	for _, ref := range BaseImages(rewriteBases(spec, req.Deps), spec.BuildArgs) { // an image of this name may have been replaced
-		if hasKey(req.Deps, ref) {
+		made, built := builtAs(ref, req.Deps)
+		if made.Key != "" { // it identifies the image
 			continue
 		}
 		im, found, err := b.docker.Inspect(ctx, ref)
-		_, shared := req.holder()
 		switch {
 		case err != nil:
 			return err
 		case found: // builds prefer it
 			in.name(api.InputBase, ref, idOf(ref, im))
-		case shared:
-			digest, err := b.registry.digest(ctx, ref)
+		case !built:
+			digest, err := b.baseDigest(ctx, ref)
 			in.name(api.InputBase, ref, digest)
 			if err != nil {
 				in.unresolved = fmt.Errorf("base image %s: %w", ref, err)
@@ -306,6 +319,32 @@ func (b *Builder) addDocker(ctx context.Context, in *inputs, req Request, spec m
 		}
 	}
 	return nil
+}
+
+// noted is a digest that a registry has told.
+type noted struct {
+	digest string
+	at     time.Time
+}
+
+// baseDigest returns the digest of a base image that the engine lacks. If its registry does not answer, that is the last known one, if any,
+// together with the error.
+func (b *Builder) baseDigest(ctx context.Context, ref string) (string, error) {
+	b.mu.Lock()
+	is, asked := b.digests[ref]
+	b.mu.Unlock()
+	if asked && b.now().Sub(is.at) < digestTime {
+		return is.digest, nil
+	}
+	digest, err := b.registry.digest(ctx, ref)
+	if err != nil {
+		return b.memory.digest(ref), err
+	}
+	b.memory.noteDigest(ref, digest)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.digests[ref] = noted{digest, b.now()}
+	return digest, nil
 }
 
 // idOf identifies the content of an image that the engine has as ref: by the digest in its registry, by which machines without it know
@@ -321,14 +360,14 @@ func idOf(ref string, im docker.Image) string {
 	return im.ID
 }
 
-// hasKey reports whether ref is one of the built images, which its key identifies.
-func hasKey(built map[string]model.ImageResult, ref string) bool {
+// builtAs returns the built image that has the reference.
+func builtAs(ref string, built map[string]model.ImageResult) (made model.ImageResult, ok bool) {
 	for _, r := range built {
-		if r.Local == ref && r.Key != "" {
-			return true
+		if r.Local == ref {
+			return r, true
 		}
 	}
-	return false
+	return made, false
 }
 
 // ids returns the ids in specifications of secrets and of SSH agents ("id=token,src=token.txt", "default=/run/agent"). Where

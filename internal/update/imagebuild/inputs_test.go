@@ -3,17 +3,19 @@ package imagebuild
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -170,11 +172,11 @@ func TestInputsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestReuse builds the same inputs twice, and asks to reuse the known image.
+// TestReuse builds the same inputs twice: the known image is used again, unless it is to be renewed.
 func TestReuse(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	b.Remember(NewMemory(t.TempDir()))
-	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Contents: "FROM scratch\n", ExtraTags: []string{"api:extra"}}}, Reuse: true}
+	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Contents: "FROM scratch\n", ExtraTags: []string{"api:extra"}}}}
 	first, err := b.Build(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +191,7 @@ func TestReuse(t *testing.T) {
 	if _, found, err := engine.Inspect(t.Context(), "api:extra"); !found || err != nil {
 		t.Errorf("it lacks its other tag: %v", err)
 	}
-	req.Reuse = false
+	req.Renew = true
 	if _, err := b.Build(t.Context(), req); err != nil || len(engine.Builds()) != 2 {
 		t.Errorf("%v after %d builds, want two", err, len(engine.Builds()))
 	}
@@ -214,7 +216,7 @@ func TestReadsOnce(t *testing.T) {
 	write(t, filepath.Join(dir, "main.go"), "package main")
 	write(t, filepath.Join(dir, "doc.go"), "package main")
 	engine := dockertest.New()
-	req := Request{Reuse: true, Share: true, Registry: model.Registry{Host: "127.0.0.1:1"}, // where no registry answers
+	req := Request{Share: true, Registry: model.Registry{Host: "127.0.0.1:1"}, // where no registry answers
 		Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Context: dir, Contents: "FROM scratch\nCOPY . .\n"}}}
 	later := time.Hour // all files are old
 	build := func(builds int, want map[string]int) {
@@ -255,4 +257,87 @@ func TestReadsOnce(t *testing.T) {
 	later = -time.Hour // the files are so young that the next write may leave their times as they are
 	req.Share = false
 	build(2, map[string]int{"main.go": 1, "doc.go": 1})
+}
+
+// TestBaseInRegistry builds an image again and again, each time as another process. The engine lacks its base, whose registry is asked for the
+// digest.
+func TestBaseInRegistry(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(nopLog)))
+	t.Cleanup(server.Close)
+	base := strings.TrimPrefix(server.URL, "http://") + "/base:1"
+	is := func(content string) func() {
+		return func() {
+			if err := put(base, labelled(t, content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	engine, memory := dockertest.New(), NewMemory(t.TempDir())
+	engine.OnBuild = func(context.Context, docker.BuildRequest) (string, error) { return "sha256:0123456789abcdef0123456789abcdef", nil }
+	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Contents: "FROM " + base + "\n"}}}
+	for _, then := range []struct {
+		name   string
+		do     func()
+		builds int // in all
+	}{
+		{"the first build", is("one"), 1},
+		{"the same base", is("one"), 1},
+		{"another base", is("two"), 2},
+		{"no answer", server.Close, 2},
+	} {
+		then.do()
+		if _, err := New(engine).Remember(memory).Build(t.Context(), req); err != nil || len(engine.Builds()) != then.builds {
+			t.Errorf("%s: %v after %d builds, want %d", then.name, err, len(engine.Builds()), then.builds)
+		}
+	}
+}
+
+// TestStill looks for an image of an earlier build where the engine may have lost it.
+func TestStill(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(nopLog)))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	const id = "sha256:0123456789abcdef0123456789abcdef"
+	tag, err := ContentTag(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name  string
+		image string
+		to    Plan
+		lost  bool
+		still bool
+	}{
+		{"in the engine", "api:" + tag, Plan{Method: model.DeliverShared, Base: true}, false, true},
+		{"in no place", "api:" + tag, Plan{Method: model.DeliverShared}, true, false},
+		{"in a registry", host + "/api:" + tag, Plan{Method: model.DeliverRegistry}, true, true},
+		{"in the registry that others use", host + "/api:" + tag, Plan{Method: model.DeliverPush}, true, true},
+		{"in a registry under a name of the user's", host + "/api:mine", Plan{Method: model.DeliverRegistry}, true, false},
+		{"in a registry, and the engine needs it", host + "/api:" + tag, Plan{Method: model.DeliverRegistry, Base: true}, true, false},
+		{"in no registry", host + "/other:" + tag, Plan{Method: model.DeliverRegistry}, true, false},
+		{"in no node", "api:" + tag, Plan{Method: model.DeliverContainerd, Socket: t.TempDir() + "/none"}, true, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b, engine := newTestBuilder(t)
+			if strings.HasPrefix(tc.image, host+"/api") {
+				if err := put(tc.image, labelled(t, "")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			prior := model.ImageResult{Local: tc.image, Cluster: tc.image, ImageID: id}
+			if !tc.lost {
+				engine.AddImage(tc.image)
+				im, _, err := engine.Inspect(t.Context(), tc.image)
+				if err != nil {
+					t.Fatal(err)
+				}
+				prior.ImageID = im.ID
+			}
+			now, ok := b.still(t.Context(), prior, tc.to)
+			if ok != tc.still || ok && (now.ImageID == "") != tc.lost {
+				t.Errorf("%+v, %v", now, ok)
+			}
+		})
+	}
 }

@@ -135,6 +135,31 @@ func (m *Memory) forget() {
 	}
 }
 
+// digestsFolder has a file for each base image, with its last known digest.
+const digestsFolder = "digests"
+
+func (m *Memory) digestPath(ref string) string {
+	sum := sha256.Sum256([]byte(ref))
+	return filepath.Join(m.dir, digestsFolder, hex.EncodeToString(sum[:16]))
+}
+
+// digest returns the last known digest of a base image, or an empty text.
+func (m *Memory) digest(ref string) string {
+	raw, _ := os.ReadFile(m.digestPath(ref))
+	return string(raw)
+}
+
+// noteDigest records the digest of a base image.
+func (m *Memory) noteDigest(ref, digest string) {
+	if m.digest(ref) == digest {
+		return
+	}
+	path := m.digestPath(ref)
+	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
+		_ = atomicfile.WriteCache(path, []byte(digest), 0o600)
+	}
+}
+
 // builds returns the files of a target's builds, newest first.
 func (m *Memory) builds(t model.ImageTarget) []string {
 	paths, _ := filepath.Glob(filepath.Join(m.folder(t), "*"+suffix))

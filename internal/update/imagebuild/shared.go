@@ -29,6 +29,9 @@ func sharable(t model.ImageTarget) bool {
 	return complete(t)
 }
 
+// declaresAll reports whether the inputs of a target are all that its image depends on.
+func declaresAll(t model.ImageTarget) bool { return t.Docker != nil || complete(t) }
+
 // complete reports whether a command builds an image and declares all of its inputs.
 func complete(t model.ImageTarget) bool {
 	return t.Custom != nil && t.Custom.DepsComplete && !t.Custom.BuildsNothing()
@@ -44,22 +47,25 @@ type shared struct {
 // cached gets the image with a key from the image cache. The error is errNoImage if there is none.
 type cached func(ctx context.Context, req Request, key string) (result model.ImageResult, digest string, err error)
 
-// others returns the image that another machine has built from the inputs of a request, if the registry has one. Without one, it
-// returns the sums of the inputs, if the image of the build can be shared. get gets images from the image cache.
-func (b *Builder) others(ctx context.Context, req Request, get cached) (is sums, found shared, ok bool) {
+// others returns the image that another machine has built from the inputs of a request, if the registry has one. is are the sums of these
+// inputs if they are known. It returns them without an image, too, and with the key if the image of the build can be shared. get gets images
+// from the image cache.
+func (b *Builder) others(ctx context.Context, req Request, is sums, get cached) (_ sums, found shared, ok bool) {
 	registry, ok := req.holder()
 	if b.memory == nil || !ok {
-		return sums{}, found, false
+		return is, found, false
 	}
 	found.registry = registry.Host
-	is, err := b.sumUp(ctx, req)
-	if err != nil {
-		return sums{}, found, false
+	if is.all == "" {
+		var err error
+		if is, err = b.sumUp(ctx, req); err != nil {
+			return sums{}, found, false
+		}
 	}
 	ref, err := keyRef(req, is)
 	if err != nil || is.unresolved != nil {
 		b.unshared.say(req.Logger, is.unresolved)
-		return sums{}, found, false
+		return is, found, false
 	}
 	is.key = ref
 	if req.renews() {
