@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,13 +18,27 @@ type office struct {
 	clerks      chan struct{}
 	work, trip  time.Duration
 	refuseEvery int
+	// lag is the time that the client's goroutines need to come to a request, and again to its answer, once they are many.
+	lag time.Duration
 
 	mu           sync.Mutex
 	came, inside int
 	most         int // the most requests at the server at a time
 }
 
-func (o *office) RoundTrip(*http.Request) (*http.Response, error) {
+func (o *office) RoundTrip(req *http.Request) (*http.Response, error) {
+	trace := httptrace.ContextClientTrace(req.Context())
+	o.mu.Lock()
+	late := o.came > 20
+	o.mu.Unlock()
+	if late {
+		time.Sleep(o.lag)
+		defer time.Sleep(o.lag)
+	}
+	if trace != nil { // none for a watch
+		trace.WroteRequest(httptrace.WroteRequestInfo{})
+		defer trace.GotFirstResponseByte()
+	}
 	time.Sleep(o.trip / 2)
 	defer time.Sleep(o.trip / 2)
 	o.mu.Lock()
@@ -55,17 +70,19 @@ func TestCrowd(t *testing.T) {
 		refuseEvery int
 		within      float64
 		most        int
+		lag         time.Duration
 	}{
-		{"near", 2, 3 * time.Millisecond, 0, 0, 1.01, 24},
-		{"near, many processors", 16, 3 * time.Millisecond, 100 * time.Microsecond, 0, 1.2, 64},
-		{"far", 2, 3 * time.Millisecond, 50 * time.Millisecond, 0, 1.5, 30},
-		{"further", 4, 3 * time.Millisecond, 200 * time.Millisecond, 0, 5, 40},
-		{"slow webhooks", 2, 300 * time.Millisecond, 50 * time.Millisecond, 0, 1.05, 24},
-		{"half is refused", 2, 3 * time.Millisecond, 0, 2, 3, 8},
+		{"near", 2, 3 * time.Millisecond, 0, 0, 1.01, 24, 0},
+		{"near, and the client is busy", 2, 3 * time.Millisecond, 0, 0, 1.05, 24, 10 * time.Millisecond},
+		{"near, many processors", 16, 3 * time.Millisecond, 100 * time.Microsecond, 0, 1.2, 64, 0},
+		{"far", 2, 3 * time.Millisecond, 50 * time.Millisecond, 0, 1.5, 30, 0},
+		{"further", 4, 3 * time.Millisecond, 200 * time.Millisecond, 0, 5, 40, 0},
+		{"slow webhooks", 2, 300 * time.Millisecond, 50 * time.Millisecond, 0, 1.05, 24, 0},
+		{"half is refused", 2, 3 * time.Millisecond, 0, 2, 3, 8, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := &office{clerks: make(chan struct{}, tc.clerks), work: tc.work, trip: tc.trip, refuseEvery: tc.refuseEvery}
+				server := &office{clerks: make(chan struct{}, tc.clerks), work: tc.work, trip: tc.trip, refuseEvery: tc.refuseEvery, lag: tc.lag}
 				c := newCrowd(server)
 				const n = 1000
 				began := time.Now()
