@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/storage"
@@ -72,5 +73,23 @@ func TestLargeManifest(t *testing.T) {
 				t.Error("a process without the key has changed the ledger")
 			}
 		})
+	}
+}
+
+// TestRestAfter tells after which writes the next one waits for more edits.
+func TestRestAfter(t *testing.T) {
+	for _, tc := range []struct {
+		edits      int
+		took, want time.Duration
+	}{
+		{1, time.Second, 0},
+		{3, time.Second, 0},
+		{4, 10 * time.Millisecond, 30 * time.Millisecond},
+		{100, 20 * time.Millisecond, 60 * time.Millisecond},
+		{100, 30 * time.Second, 100 * time.Millisecond},
+	} {
+		if got := restAfter(tc.edits, tc.took); got != tc.want {
+			t.Errorf("after %d edits in %s: %s, want %s", tc.edits, tc.took, got, tc.want)
+		}
 	}
 }

@@ -195,6 +195,9 @@ func (s *Storage) Close() error { return nil }
 
 // expect returns ErrStale if a document does not have a version. Its lock is held.
 func (s *Storage) expect(name string, was storage.Version) error {
+	if s.Unchanged(name, was) {
+		return nil // without reading it
+	}
 	is, err := s.read(name)
 	if err != nil && !errors.Is(err, storage.ErrMissing) {
 		return err
