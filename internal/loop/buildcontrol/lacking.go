@@ -169,7 +169,7 @@ func FilesOf(lacking []model.LackingContainer) []string {
 
 // Stale reports whether a build that began at the given time has been overtaken: a file of one of its images has changed since,
 // or the declaration has.
-func Stale(u state.Update, began time.Time) bool {
+func Stale(u *state.Update, began time.Time) bool {
 	if u.Declared.After(began) {
 		return true
 	}

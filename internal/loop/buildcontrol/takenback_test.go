@@ -28,7 +28,7 @@ func TestTakenBackWhileItBuilds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := up(same).Then(declare("FROM a")).Deployed("a").Then(declare("FROM a\nRUN exit 3")).Begin("a").Then(tt.then...)
 			u := state.Updates.In(s.View()).Value("a")
-			if stale := Stale(u, u.Current.StartedAt); stale != tt.builds {
+			if stale := Stale(&u, u.Current.StartedAt); stale != tt.builds {
 				t.Errorf("the build that runs is stale: %t", stale)
 			}
 			s.Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Err = "image", "exit code 3" })

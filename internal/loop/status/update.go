@@ -31,7 +31,7 @@ func UpdateOf(v store.View, m *model.Manifest, u *state.Update) Update {
 		return UpdateNone
 	case u.Current != nil:
 		return UpdateInProgress
-	case buildcontrol.Due(m, u), buildcontrol.Outdated(v, m.Name):
+	case buildcontrol.Due(m, u), buildcontrol.Outdated(v, m):
 		return UpdatePending
 	case !built, u.TakenDown != "":
 		return UpdateNone

@@ -169,7 +169,7 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 		return false, failure{}, left
 	}
 	asked := !u.Triggered.IsZero() || !u.Declared.IsZero()
-	idle := u.Current == nil && !asked && !buildcontrol.Outdated(v, m.Name)
+	idle := u.Current == nil && !asked && !buildcontrol.Outdated(v, &m)
 	if idle && u.Succeeded && r.Status.Settled() {
 		delete(deployed, m.Name)
 		return true, failure{}, 0

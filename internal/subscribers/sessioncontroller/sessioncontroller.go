@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/status"
@@ -41,6 +42,13 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
+// After each look at all resources, the subscriber rests for a multiple of the time that the look took, so that it takes a tenth of a
+// processor at most. While 1,000 resources are deployed, something changes each millisecond.
+const (
+	rest     = 10
+	mostRest = 100 * time.Millisecond
+)
+
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	if state.TheSession(rt.View()).StartedAt.IsZero() {
@@ -56,6 +64,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-rt.Wake():
 		case <-timer.C:
 		}
+		began := time.Now()
 		v := rt.View()
 		session := state.TheSession(v)
 		if session.StartedAt.IsZero() {
@@ -79,6 +88,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if again > 0 {
 			timer.Reset(again)
 		}
+		rt.Idle()
+		retry.Sleep(ctx, min(rest*time.Since(began), mostRest))
 	}
 }
 
