@@ -121,4 +121,6 @@ func Overtaken(u *state.Update, began time.Time) bool {
 // Outdated reports whether a resource is a test whose newest verdict is not about the newest saved files of all that it depends on. Only
 // for a test does it take a decision about all resources: asked of each resource after each change, the decisions took a third of the CPU
 // time of a start with 1,000 of them.
-func Outdated(v store.View, m *model.Manifest) bool { return m.IsTest() && Decide(v, nil).Outdated[m.Name] }
+func Outdated(v store.View, m *model.Manifest) bool {
+	return m.IsTest() && Decide(v, nil).Outdated[m.Name]
+}

@@ -273,7 +273,9 @@ func TestBaseInRegistry(t *testing.T) {
 		}
 	}
 	engine, memory := dockertest.New(), NewMemory(t.TempDir())
-	engine.OnBuild = func(context.Context, docker.BuildRequest) (string, error) { return "sha256:0123456789abcdef0123456789abcdef", nil }
+	engine.OnBuild = func(context.Context, docker.BuildRequest) (string, error) {
+		return "sha256:0123456789abcdef0123456789abcdef", nil
+	}
 	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Contents: "FROM " + base + "\n"}}}
 	for _, then := range []struct {
 		name   string
