@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/adrg/xdg"
+	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
@@ -41,6 +42,11 @@ const LedgerVariable = "HONE_LEDGER"
 
 // BuilderVariable is the environment variable for the name or the address of the builder of images.
 const BuilderVariable = "HONE_BUILDER"
+
+// AddBuilderFlag adds --builder.
+func AddBuilderFlag(c *cobra.Command, named *string) {
+	c.Flags().StringVar(named, "builder", "", "name or address of the builder of images: default for the engine's own, a name that docker buildx knows, unix://…, tcp://… or ssh://… (default: "+BuilderVariable+", else the engine's own)")
+}
 
 // Projects returns the registry of this user's projects.
 func Projects() *project.Registry {

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/podregistry"
 	"github.com/hone-dev/hone/internal/containers/buildkit"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
@@ -35,6 +36,16 @@ func (p *Project) Elsewhere() (*buildkit.Choice, error) {
 		in = builderPods{p, kube}
 	}
 	return buildkit.Choose(p.named(), in)
+}
+
+// Images returns the builder of images, which remembers the images that earlier sessions have built. The caller closes it.
+func Images(engine docker.Client, elsewhere *buildkit.Choice, kept imagebuild.Kept) *imagebuild.Builder {
+	return imagebuild.New(engine).Reaching(kept).Remember(imagebuild.NewMemory(command.ImagesDir())).With(func(declared model.Builder) imagebuild.Elsewhere {
+		if is := elsewhere.For(declared); is != nil {
+			return is
+		}
+		return nil
+	})
 }
 
 // BuildsInCluster reports whether images are built in the cluster, where the Tiltfile declares a builder.

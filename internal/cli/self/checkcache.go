@@ -41,10 +41,11 @@ func (p *percent) String() string { return strconv.Itoa(int(*p)) }
 // Type implements pflag.Value.
 func (p *percent) Type() string { return "percent" }
 
-// checkCache builds a sample of the remembered images of the project again, and returns the section about their differences.
-func checkCache(ctx context.Context, g *command.Global, f *flags.Project, share percent) (*doctor.Section, error) {
+// checkCache builds a sample of the remembered images of the project again, with the named builder or else its own, and returns the section
+// about their differences.
+func checkCache(ctx context.Context, g *command.Global, f *flags.Project, named string, share percent) (*doctor.Section, error) {
 	log := g.Printer(g.Stderr, g.Stderr)
-	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Resolve, Subcommand: opened.Examined}, log)
+	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Resolve, Subcommand: opened.Examined, Builder: named}, log)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +59,20 @@ func checkCache(ctx context.Context, g *command.Global, f *flags.Project, share 
 			return nil, err
 		}
 	}
-	engine, err := docker.Open(ctx, p.Known)
+	elsewhere, err := p.Elsewhere()
 	if err != nil {
 		return nil, err
 	}
-	defer engine.Close()
-	builder := imagebuild.New(engine).Reaching(p.Registries()).Remember(imagebuild.NewMemory(command.ImagesDir()))
+	defer elsewhere.Close()
+	elsewhere.For(tf.Builder) // from now on, it is known whether the engine is needed
+	here, err := docker.Open(ctx, p.Known)
+	if err != nil {
+		return nil, err
+	}
+	defer here.Close()
+	engine := docker.Optional(here, elsewhere.Away)
+	builder := opened.Images(engine, elsewhere, p.Registries())
+	defer builder.Close()
 	all, err := remembered(ctx, p, tf, engine, builder)
 	if err != nil {
 		return nil, err
@@ -89,7 +98,7 @@ func sortOut(all []buildanddeploy.Remembered) (known int, candidates []buildandd
 		why := r.Why
 		if why == "" {
 			known++
-			why = imagebuild.Recheckable(r.Request.Target)
+			why = imagebuild.Recheckable(r.Request)
 		}
 		if why == "" {
 			candidates = append(candidates, r)

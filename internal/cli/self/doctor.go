@@ -1,6 +1,7 @@
 package self
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ func newDoctor(g *command.Global) *cobra.Command {
 	var output string
 	var terminal bool
 	var sample percent
+	var builder string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and the cluster, and report problems",
@@ -42,7 +44,7 @@ func newDoctor(g *command.Global) *cobra.Command {
 problems. Nothing is changed. Further clusters that the project has deployed to are checked as well; the Tiltfile is not evaluated for it.
 
 With --check-cache, it also builds images of the project again, from scratch, and compares them with the remembered ones of the same
-inputs, which hone would use again. What differs is listed with its cause, as far as that can be known. Times do not count, and no
+inputs, which hone would use again. The builder of the project builds them. What differs is listed with its cause, as far as that can be known. Times do not count, and no
 new image stays. --check-cache=N chooses N % of the remembered images, at least one. Images that cannot be compared are listed, each with
 the reason.
 
@@ -59,13 +61,13 @@ too if the screen was hone's.`,
 			}
 			var more []*doctor.Section
 			if cmd.Flags().Changed("check-cache") {
-				cache, err := checkCache(cmd.Context(), g, &f, sample)
+				cache, err := checkCache(cmd.Context(), g, &f, builder, sample)
 				if err != nil {
 					return err
 				}
 				more = append(more, cache)
 			}
-			e := examine(cmd.Context(), g, f, more...)
+			e := examine(cmd.Context(), g, f, cmp.Or(builder, os.Getenv(command.BuilderVariable)), more...)
 			if write != nil {
 				return write(g.Stdout, e)
 			}
@@ -75,6 +77,7 @@ too if the screen was hone's.`,
 	f.Add(c)
 	c.Flags().Var(&sample, "check-cache", "build this percentage of the remembered images again, and compare them")
 	c.Flags().Lookup("check-cache").NoOptDefVal = usualSample
+	command.AddBuilderFlag(c, &builder)
 	c.Flags().BoolVar(&terminal, "terminal", false, "restore this terminal, and check nothing")
 	command.AddDocumentFlag(c, &output, api.Examination{})
 	return c
@@ -92,8 +95,8 @@ func restoreTerminal(g *command.Global) error {
 	return nil
 }
 
-// examine makes all checks, and adds more.
-func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*doctor.Section) api.Examination {
+// examine makes all checks, with the named builder, if any, and adds more.
+func examine(ctx context.Context, g *command.Global, f flags.Project, named string, more ...*doctor.Section) api.Examination {
 	answered := g.Waiting("the cluster")
 	cluster, known, found := examineCluster(ctx, f)
 	answered()
@@ -105,7 +108,7 @@ func examine(ctx context.Context, g *command.Global, f flags.Project, more ...*d
 	}
 	others := examineOthers(ctx, g, f, info)
 	answered = g.Waiting("the builders of images")
-	builders := examineBuilder(ctx, f, found)
+	builders := examineBuilder(ctx, f, named, found)
 	answered()
 	path, err := os.Executable()
 	if err != nil {

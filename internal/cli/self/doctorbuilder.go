@@ -2,9 +2,7 @@ package self
 
 import (
 	"context"
-	"os"
 
-	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/doctor"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cluster/builderpod"
@@ -14,9 +12,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// examineBuilder asks the builder that the environment names, and how one would run in the cluster. It starts none.
-func examineBuilder(ctx context.Context, f flags.Project, cluster model.Cluster) *doctor.Section {
-	b := doctor.Builders{Named: os.Getenv(command.BuilderVariable)}
+// examineBuilder asks the named builder, if any, and how one would run in the cluster. It starts none.
+func examineBuilder(ctx context.Context, f flags.Project, named string, cluster model.Cluster) *doctor.Section {
+	b := doctor.Builders{Named: named}
 	if b.Named != "" && b.Named != model.BuilderInCluster {
 		b.Ping = func(ctx context.Context) (docker.Info, error) { return pingBuilder(ctx, b.Named) }
 	}

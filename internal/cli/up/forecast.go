@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/opened"
 	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
@@ -108,14 +108,9 @@ func markServices(steps []api.PlanStep, images []api.PlanImage) {
 	}
 }
 
-// provideImages provides the builder of images, which remembers the images that earlier sessions have built.
+// provideImages provides the builder of images.
 func provideImages(engine docker.Client, elsewhere *buildkit.Choice, kept imagebuild.Kept) (*imagebuild.Builder, func()) {
-	b := imagebuild.New(engine).Reaching(kept).Remember(imagebuild.NewMemory(command.ImagesDir())).With(func(declared model.Builder) imagebuild.Elsewhere {
-		if is := elsewhere.For(declared); is != nil {
-			return is
-		}
-		return nil
-	})
+	b := opened.Images(engine, elsewhere, kept)
 	return b, b.Close
 }
 

@@ -82,7 +82,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
-	c.Flags().StringVar(&f.builder, "builder", "", "name or address of the builder of images: default for the engine's own, a name that docker buildx knows, unix://…, tcp://… or ssh://… (default: "+command.BuilderVariable+", else the engine's own)")
+	command.AddBuilderFlag(c, &f.builder)
 	f.prune.add(c)
 	c.Flags().StringVar(&f.logLevel, "log-level", "info", "print only lines of this level and above: debug (with the details of updates), info, warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")

@@ -11,11 +11,11 @@ import (
 type Remembered struct {
 	Request imagebuild.Request
 	Image   model.ImageResult
-	// Why is the reason why there is no such image in the engine; empty if there is.
+	// Why is the reason why there is no such image that can be read; empty if there is.
 	Why string
 }
 
-// Remembered returns the images of a resource, with those that BuildAndDeploy could use again, as the engine has them.
+// Remembered returns the images of a resource, with those that BuildAndDeploy could use again.
 func (b *Image) Remembered(ctx context.Context, req Request) (out []Remembered, err error) {
 	work, err := b.plan(ctx, req)
 	if err != nil {
@@ -31,7 +31,7 @@ func (b *Image) Remembered(ctx context.Context, req Request) (out []Remembered, 
 			r.Why = p.Reason()
 		case p.Registry != "":
 			r.Why = "this engine does not have it, " + p.Registry + " does"
-		case p.Image.ImageID == "":
+		case p.Image.ImageID == "" && w.target.Custom != nil:
 			r.Why = "its command keeps it out of this engine"
 		}
 		if p.Known {

@@ -2,9 +2,6 @@ package imagebuild
 
 import (
 	"archive/tar"
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/zeebo/xxh3"
 )
 
@@ -47,43 +44,24 @@ type imageContents struct {
 // mostConfig bounds the size of the documents in an archive of images.
 const mostConfig = 4 << 20
 
-// readContents reads the archive of one image, as an engine saves it.
-func readContents(archive io.Reader) (out imageContents, err error) {
-	layers, documents, links := map[string][]layerEntry{}, map[string][]byte{}, map[string]string{}
-	for r := tar.NewReader(archive); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return out, fmt.Errorf("read the archive of an image: %w", err)
-		}
-		name := path.Clean(h.Name)
-		switch h.Typeflag {
-		case tar.TypeSymlink:
-			links[name] = path.Join(path.Dir(name), h.Linkname)
-		case tar.TypeReg:
-			if layers[name], documents[name], err = readMember(r); err != nil {
-				return out, fmt.Errorf("read %s of an image: %w", name, err)
-			}
+// readContents reads an image.
+func readContents(image v1.Image) (out imageContents, err error) {
+	layers, err := image.Layers()
+	if err != nil {
+		return out, fmt.Errorf("read an image: %w", err)
+	}
+	all := make([][]layerEntry, len(layers))
+	for i, layer := range layers {
+		if all[i], err = readLayer(layer); err != nil {
+			return out, fmt.Errorf("read a layer of an image: %w", err)
 		}
 	}
-	var manifest []struct {
-		Config string
-		Layers []string
-	}
-	if err := json.Unmarshal(documents["manifest.json"], &manifest); err != nil || len(manifest) != 1 {
-		return out, fmt.Errorf("the archive of an image has no manifest: %w", err)
-	}
-	var all [][]layerEntry
-	for _, name := range manifest[0].Layers {
-		if to, ok := links[name]; ok {
-			name = to
-		}
-		all = append(all, layers[name])
+	config, err := image.RawConfigFile()
+	if err != nil {
+		return out, fmt.Errorf("read the configuration of an image: %w", err)
 	}
 	out.files = merge(all)
-	out.config, out.madeBy, err = readConfig(documents[manifest[0].Config])
+	out.config, out.madeBy, err = readConfig(config)
 	return out, err
 }
 
@@ -93,37 +71,12 @@ type layerEntry struct {
 	entry
 }
 
-// readMember reads a layer or a document.
-func readMember(r io.Reader) (layer []layerEntry, document []byte, err error) {
-	b := bufio.NewReaderSize(r, 4096)
-	begin, err := b.Peek(512)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, err
+func readLayer(layer v1.Layer) (out []layerEntry, err error) {
+	r, err := layer.Uncompressed()
+	if err != nil {
+		return nil, err
 	}
-	var unpacked io.Reader = b
-	switch {
-	case bytes.HasPrefix(begin, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return nil, nil, err
-		}
-		unpacked = z
-	case bytes.HasPrefix(begin, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(b)
-		if err != nil {
-			return nil, nil, err
-		}
-		defer z.Close()
-		unpacked = z
-	case len(begin) < 512 || begin[0] == '{' || begin[0] == '[':
-		document, err = io.ReadAll(io.LimitReader(b, mostConfig))
-		return nil, document, err
-	}
-	layer, err = readLayer(unpacked)
-	return layer, nil, err
-}
-
-func readLayer(r io.Reader) (out []layerEntry, err error) {
+	defer r.Close()
 	t := tar.NewReader(r)
 	for {
 		h, err := t.Next()

@@ -3,10 +3,15 @@ package imagebuild
 import (
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -22,12 +27,15 @@ type Recheck struct {
 // UnlikeFile is a file that differs.
 type UnlikeFile struct{ Path, Cause string }
 
-// Recheckable returns the reason why an image cannot be built only for a comparison; empty if it can.
-func Recheckable(t model.ImageTarget) string {
+// Recheckable returns the reason why the image of a request cannot be built only for a comparison; empty if it can.
+func Recheckable(req Request) string {
+	t := req.Target
 	c := t.Custom
 	switch {
 	case t.Supervised:
 		return "it has the synclet"
+	case strings.Contains(req.platform(), ","):
+		return "it is built for several platforms"
 	case c == nil:
 		return ""
 	case c.BuildsNothing():
@@ -42,19 +50,15 @@ func Recheckable(t model.ImageTarget) string {
 // build, no image stays. The request must be Recheckable.
 func (b *Builder) Recheck(ctx context.Context, req Request, remembered model.ImageResult) (found Recheck, err error) {
 	req.NoCache = true
-	id, remove, err := b.throwaway(ctx, req, remembered.ImageID)
+	anew := b.anew
+	if req.Target.Docker != nil && b.away(req.Builder) != nil {
+		anew = b.anewElsewhere
+	}
+	after, err := anew(ctx, req, remembered)
 	if err != nil {
 		return found, err
 	}
-	defer remove()
-	if id == remembered.ImageID {
-		return found, nil
-	}
-	before, err := b.contents(ctx, remembered.Local)
-	if err != nil {
-		return found, err
-	}
-	after, err := b.contents(ctx, id)
+	before, err := b.contents(ctx, req, remembered)
 	if err != nil {
 		return found, err
 	}
@@ -63,6 +67,35 @@ func (b *Builder) Recheck(ctx context.Context, req Request, remembered model.Ima
 		found.Files = append(found.Files, UnlikeFile{p, cause(p, before, after)})
 	}
 	return found, nil
+}
+
+// anew has the engine or a command build an image, and reads it.
+func (b *Builder) anew(ctx context.Context, req Request, remembered model.ImageResult) (out imageContents, err error) {
+	id, remove, err := b.throwaway(ctx, req, remembered.ImageID)
+	if err != nil {
+		return out, err
+	}
+	defer remove()
+	return b.contents(ctx, req, model.ImageResult{ImageID: id})
+}
+
+// anewElsewhere has the other builder build an image, and reads it.
+func (b *Builder) anewElsewhere(ctx context.Context, req Request, _ model.ImageResult) (out imageContents, err error) {
+	dir, err := os.MkdirTemp("", "hone-trial-")
+	if err != nil {
+		return out, fmt.Errorf("keep the image: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	logstore.Infof(req.Logger, "Builder: %s", b.away(req.Builder).Describe())
+	manifest, err := b.sketch(ctx, req, dir, func(string) bool { return true })
+	if err != nil {
+		return out, err
+	}
+	image, err := partial.CompressedToImage(blobImage{ctx, manifest, layout(dir)})
+	if err != nil {
+		return out, err
+	}
+	return readContents(image)
 }
 
 // throwaway builds an image that remove removes, unless it is the one to keep.
@@ -98,14 +131,25 @@ func (b *Builder) throwaway(ctx context.Context, req Request, keep string) (id s
 	return im.ID, remove, err
 }
 
-// contents reads the content of an image.
-func (b *Builder) contents(ctx context.Context, ref string) (out imageContents, err error) {
-	archive, err := b.docker.Save(ctx, []string{ref})
+// contents reads an image where it is: in the engine, in the node, or in a registry.
+func (b *Builder) contents(ctx context.Context, req Request, of model.ImageResult) (out imageContents, err error) {
+	if of.ImageID == "" && req.To.Method != model.DeliverContainerd {
+		err = b.registry.read(ctx, of.Local, func(image v1.Image) (err error) {
+			out, err = readContents(image)
+			return err
+		})
+		return out, err
+	}
+	digest, blobs, err := b.findHere(ctx, req, of)
 	if err != nil {
 		return out, err
 	}
-	defer archive.Close()
-	return readContents(archive)
+	defer blobs.Close()
+	image, err := partial.CompressedToImage(blobImage{ctx, digest, blobs})
+	if err != nil {
+		return out, err
+	}
+	return readContents(image)
 }
 
 // installers are the commands that install packages, and the folders in which they note or put them.

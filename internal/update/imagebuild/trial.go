@@ -78,22 +78,22 @@ func (b *Builder) newTrial(ctx context.Context, req Request) (*trial, error) {
 		return nil, err
 	}
 	t := &trial{blobs: layout(dir)}
-	if t.manifest, err = b.sketch(ctx, req, dir, ""); err != nil {
+	if t.manifest, err = b.sketch(ctx, req, dir, func(string) bool { return false }); err != nil {
 		return nil, err
 	}
 	req.Logger, req.OnContext, req.OnStep = logstore.Discard, nil, nil
 	t.fetch = func(ctx context.Context, layer string) error {
-		_, err := b.sketch(ctx, req, dir, layer)
+		_, err := b.sketch(ctx, req, dir, func(other string) bool { return other == layer })
 		return err
 	}
 	return t, nil
 }
 
-// sketch has the other builder build an image, and puts its manifest, its configuration and one of its layers, or none, into a folder.
-func (b *Builder) sketch(ctx context.Context, req Request, dir, layer string) (manifest string, err error) {
+// sketch has the other builder build an image, and puts its manifest, its configuration and the layers that are wanted into a folder.
+func (b *Builder) sketch(ctx context.Context, req Request, dir string, wanted func(layer string) bool) (manifest string, err error) {
 	build := buildRequest(req, *req.Target.Docker)
 	build.CacheTo = slices.DeleteFunc(slices.Clone(build.CacheTo), func(c model.BuildCache) bool { return c.Type != model.CacheInline })
-	build.Output = &docker.Output{Layout: dir, Wants: func(_ context.Context, other string) bool { return other == layer }}
+	build.Output = &docker.Output{Layout: dir, Wants: func(_ context.Context, layer string) bool { return wanted(layer) }}
 	err = b.onBases(ctx, req, build, func(build docker.BuildRequest) (err error) {
 		manifest, err = b.away(req.Builder).Build(ctx, build)
 		return err
