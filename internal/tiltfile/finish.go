@@ -27,7 +27,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 		if pod := tf.Builder.Pod; pod.Registry {
 			namespace, err := s.gate.OwnNamespace()
 			all.Add(err)
-			tf.DefaultRegistry = model.KeptRegistry(cmp.Or(pod.Namespace, namespace), pod.RegistryImage)
+			tf.DefaultRegistry = model.KeptRegistry(cmp.Or(pod.Namespace, namespace), pod.RegistryPod)
 		}
 	}
 	all.Add(s.images.Connect())

@@ -36,13 +36,21 @@ type BuilderPod struct {
 	Config string
 	// Replicas is the number of pods, for each platform, each with a cache of its own; zero means one.
 	Replicas int `json:",omitempty"`
-	// Registry keeps a registry of images beside the pod, from RegistryImage; empty for DefaultRegistryImage.
-	Registry      bool   `json:",omitempty"`
-	RegistryImage string `json:",omitempty"`
+	// Registry keeps a registry of images beside the pod, and RegistryPod are the settings of its own pod.
+	Registry    bool        `json:",omitempty"`
+	RegistryPod RegistryPod `json:",omitzero"`
 	// Platforms ("linux/arm64") are those for which there are pods of their own, on nodes of the architecture; empty for pods on any node.
 	Platforms []string `json:",omitempty"`
 	// Privileged lets the pod have the rights of its node's root user if it can run with fewer in no other way.
 	Privileged bool
+}
+
+// RegistryPod is the pod of a registry that hone keeps.
+type RegistryPod struct {
+	// Image is the image of the pod; empty for DefaultRegistryImage.
+	Image string
+	// Storage is the size of the volume of the images ("10Gi"), and StorageClass its class; without a size, the images live as long as the pod.
+	Storage, StorageClass string
 }
 
 // BuilderReplica is one of the pods of a builder.
@@ -102,11 +110,11 @@ const (
 	keptPorts, firstKeptPort = 5000, 25000
 )
 
-// KeptRegistry returns the registry that hone keeps in a namespace, from an image; empty for DefaultRegistryImage. The pods of its cluster reach it by the name of its Service, and its nodes by
-// a port of their loopback interface.
-func KeptRegistry(namespace, image string) Registry {
-	namespace = cmp.Or(namespace, "default")
-	return Registry{Host: fmt.Sprintf("%s.%s.svc:%d", KeptRegistryName, namespace, KeptRegistryPort), HostFromCluster: fmt.Sprintf("localhost:%d", KeptRegistryNodePort(namespace)), KeptImage: cmp.Or(image, DefaultRegistryImage)}
+// KeptRegistry returns the registry that hone keeps in a namespace. The pods of its cluster reach it by the name of its Service, and its nodes by a
+// port of their loopback interface.
+func KeptRegistry(namespace string, pod RegistryPod) Registry {
+	namespace, pod.Image = cmp.Or(namespace, "default"), cmp.Or(pod.Image, DefaultRegistryImage)
+	return Registry{Host: fmt.Sprintf("%s.%s.svc:%d", KeptRegistryName, namespace, KeptRegistryPort), HostFromCluster: fmt.Sprintf("localhost:%d", KeptRegistryNodePort(namespace)), Pod: pod}
 }
 
 // KeptRegistryNodePort returns the port of the nodes under which they reach the registry of a namespace.

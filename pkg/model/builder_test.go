@@ -38,26 +38,26 @@ func TestBuilderPods(t *testing.T) {
 // TestKeptRegistry finds the namespace in the address of a registry that hone keeps, and in no other one.
 func TestKeptRegistry(t *testing.T) {
 	for host, want := range map[string]string{
-		KeptRegistry("shop", "").Host:       "shop",
-		KeptRegistry("", "").Host:           "default",
-		"hone-registry.svc:5000":            "",
-		"hone-registry..svc:5000":           "",
-		"hone-registry.shop.svc":            "",
-		"registry.shop.svc:5000":            "",
-		"localhost:5000":                    "",
-		"hone-registry.shop.svc:5000/image": "",
+		KeptRegistry("shop", RegistryPod{}).Host: "shop",
+		KeptRegistry("", RegistryPod{}).Host:     "default",
+		"hone-registry.svc:5000":                 "",
+		"hone-registry..svc:5000":                "",
+		"hone-registry.shop.svc":                 "",
+		"registry.shop.svc:5000":                 "",
+		"localhost:5000":                         "",
+		"hone-registry.shop.svc:5000/image":      "",
 	} {
 		if got, ok := KeptIn(host); got != want || ok != (want != "") {
 			t.Errorf("%s: %q, %t", host, got, ok)
 		}
 	}
 	for namespace, image := range map[string]string{"shop": "", "dev": "registry.example.com/registry:3"} {
-		r := KeptRegistry(namespace, image)
-		if port := KeptRegistryNodePort(namespace); port < 25000 || port >= 30000 || !r.Kept() || image != "" && r.KeptImage != image {
+		r := KeptRegistry(namespace, RegistryPod{Image: image})
+		if port := KeptRegistryNodePort(namespace); port < 25000 || port >= 30000 || !r.Kept() || image != "" && r.Pod.Image != image {
 			t.Errorf("%+v", r)
 		}
 	}
-	own, kept := Registry{Host: "registry.example.com"}, KeptRegistry("shop", "")
+	own, kept := Registry{Host: "registry.example.com"}, KeptRegistry("shop", RegistryPod{})
 	for _, tt := range []struct {
 		set  Registry
 		on   string

@@ -67,12 +67,12 @@ type Registry struct {
 	HostFromCluster string
 	// SingleName is the name of the one repository for all images; empty for one repository per image.
 	SingleName string
-	// KeptImage is the image of a registry that hone keeps in the session's own cluster, where only the cluster and hone reach it; empty for others.
-	KeptImage string
+	// Pod is the pod of a registry that hone keeps in the session's own cluster, where only the cluster and hone reach it; zero for others.
+	Pod RegistryPod `json:",omitzero"`
 }
 
 // Kept reports whether hone keeps the registry.
-func (r Registry) Kept() bool { return r.KeptImage != "" }
+func (r Registry) Kept() bool { return r.Pod.Image != "" }
 
 // RegistryFor returns the registry for the images of a cluster, which is named as in K8sTarget.
 func (t Tiltfile) RegistryFor(on string) Registry {

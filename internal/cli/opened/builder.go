@@ -90,12 +90,12 @@ type registries struct {
 var _ imagebuild.Kept = (*registries)(nil)
 
 // Start implements imagebuild.Kept.
-func (r *registries) Start(ctx context.Context, namespace, image string) error {
+func (r *registries) Start(ctx context.Context, namespace string, pod model.RegistryPod) error {
 	in, err := r.in(namespace)
 	if err != nil {
 		return err
 	}
-	return in.Start(ctx, image)
+	return in.Start(ctx, pod)
 }
 
 // Dial implements imagebuild.Kept.

@@ -55,8 +55,8 @@ type start struct {
 func New(o Options) *Daemon {
 	namespace, pod := cmp.Or(o.Pod.Namespace, o.Namespace, "default"), o.Pod
 	if pod.Registry {
-		pod.Config += fmt.Sprintf("\n[registry.%q]\n  http = true\n", model.KeptRegistry(namespace, "").Host)
-		pod.RegistryImage = "" // it is not about the builder
+		pod.Config += fmt.Sprintf("\n[registry.%q]\n  http = true\n", model.KeptRegistry(namespace, pod.RegistryPod).Host)
+		pod.RegistryPod = model.RegistryPod{} // it is not about the builder
 	}
 	d := &Daemon{kube: o.Kube, deploy: o.Deploy, is: replicaOf(pod, o.Replica), namespace: namespace}
 	d.ctx, d.cancel = context.WithCancel(context.Background())

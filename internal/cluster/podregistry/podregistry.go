@@ -38,8 +38,9 @@ type Registry struct {
 	mu sync.Mutex
 	// start is the attempt that brings the pods up now; nil for none. Guarded by mu, as everything below.
 	start  *start
-	status string // the thing that the start waits for
-	pod    string // the registry's pod, until a connection to it fails; empty for none
+	status string            // the thing that the start waits for
+	pod    string            // the registry's pod, until a connection to it fails; empty for none
+	is     model.RegistryPod // the settings of the newest start
 }
 
 // start is an attempt to bring the pods up. err is valid once done is closed.
@@ -122,20 +123,20 @@ func isReady(pod unstructured.Unstructured) bool {
 	})
 }
 
-// Start brings the registry up if it is not there, from an image. Where ctx is done first, the error names the thing that the pods wait for, and
+// Start brings the registry up if it is not there, or if this session has started it in another pod. Where ctx is done first, the error names the thing that the pods wait for, and
 // the start goes on.
-func (r *Registry) Start(ctx context.Context, image string) error {
+func (r *Registry) Start(ctx context.Context, is model.RegistryPod) error {
 	r.mu.Lock()
-	if r.pod != "" {
+	if r.pod != "" && r.is == is {
 		r.mu.Unlock()
 		return nil
 	}
 	s := r.start
 	if s == nil {
 		s = &start{done: make(chan struct{})}
-		r.start, r.status = s, "its objects are applied"
+		r.start, r.is, r.status = s, is, "its objects are applied"
 		r.all.Go(func() {
-			pod, err := r.bring(r.ctx, image)
+			pod, err := r.bring(r.ctx, is)
 			r.mu.Lock()
 			r.start, r.pod, s.err = nil, pod, err
 			r.mu.Unlock()
@@ -169,17 +170,17 @@ func (r *Registry) says(text string) {
 var startLimit = model.DefaultCISettings.ReadinessTimeout
 
 // bring makes the cluster run the registry, and returns the name of its pod once it answers, and a node relays it.
-func (r *Registry) bring(ctx context.Context, image string) (pod string, err error) {
+func (r *Registry) bring(ctx context.Context, is model.RegistryPod) (pod string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLong)
 	defer cancel()
-	m, err := registryIn(r.o.Namespace, image)
+	m, err := registryIn(r.o.Namespace, is)
 	if err != nil {
 		return "", err
 	}
 	if pod, err = r.apply(ctx, m); err != nil {
 		return "", err
 	}
-	if m, err = relaysIn(r.o.Namespace, image); err != nil {
+	if m, err = relaysIn(r.o.Namespace, is); err != nil {
 		return "", err
 	}
 	_, err = r.apply(ctx, m)

@@ -90,8 +90,8 @@ func TestEvents(t *testing.T) {
 // TestManifests checks the objects: nodes reach the registry on their loopback interface only, and pods need no rights.
 func TestManifests(t *testing.T) {
 	var objects []model.K8sObject
-	for _, in := range []func(namespace, image string) (model.Manifest, error){registryIn, relaysIn} {
-		m, err := in("ns", "registry.example.com/registry:3")
+	for _, in := range []func(string, model.RegistryPod) (model.Manifest, error){registryIn, relaysIn} {
+		m, err := in("ns", model.RegistryPod{Image: "registry.example.com/registry:3"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestManifests(t *testing.T) {
 	for _, o := range objects {
 		kinds = append(kinds, o.APIVersion+" "+o.Kind+" "+o.Namespace+"/"+o.Name)
 		pods := o.Kind == "Deployment" || o.Kind == "DaemonSet"
-		for _, want := range []string{`"image":"registry.example.com/registry:3"`, `"runAsNonRoot":true`, `"drop":["ALL"]`, `"allowPrivilegeEscalation":false`} {
+		for _, want := range []string{`"image":"registry.example.com/registry:3"`, `"runAsNonRoot":true`, `"drop":["ALL"]`, `"allowPrivilegeEscalation":false`, `"emptyDir":{"sizeLimit":"20Gi"}`} {
 			if pods && !strings.Contains(o.JSON, want) {
 				t.Errorf("%s lacks %s:\n%s", o.Kind, want, o.JSON)
 			}
@@ -115,5 +115,29 @@ func TestManifests(t *testing.T) {
 	}
 	if !strings.Contains(objects[0].JSON, `http://hone-registry.ns.svc:5000`) {
 		t.Errorf("the relays do not know the registry: %s", objects[0].JSON)
+	}
+}
+
+// TestVolume puts the images on a volume, whose claim no other settings have, and leaves the relays without one.
+func TestVolume(t *testing.T) {
+	for claimed, is := range map[string]model.RegistryPod{
+		"hone-registry-10gi":      {Image: "r", Storage: "10Gi"},
+		"hone-registry-20gi":      {Image: "r", Storage: "20Gi"},
+		"hone-registry-10gi-fast": {Image: "r", Storage: "10Gi", StorageClass: "fast"},
+	} {
+		m, err := registryIn("ns", is)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := m.K8s.Objects[len(m.K8s.Objects)-1]
+		if last.Kind != "PersistentVolumeClaim" || last.Name != claimed || !strings.Contains(last.JSON, `"storage":"`+is.Storage+`"`) || strings.Contains(last.JSON, "storageClassName") != (is.StorageClass != "") {
+			t.Errorf("%s: the claim is %s %s: %s", claimed, last.Kind, last.Name, last.JSON)
+		}
+		if pods := m.K8s.Objects[2]; !strings.Contains(pods.JSON, `"persistentVolumeClaim":{"claimName":"`+claimed+`"}`) || strings.Contains(pods.JSON, "emptyDir") {
+			t.Errorf("%s: %s", claimed, pods.JSON)
+		}
+		if m, err = relaysIn("ns", is); err != nil || strings.Contains(m.K8s.Objects[0].JSON, "persistentVolumeClaim") {
+			t.Errorf("%s: the relays are %+v, %v", claimed, m, err)
+		}
 	}
 }

@@ -41,11 +41,12 @@ func (p *project) ofRegistry(kind schema.GroupVersionResource) []string {
 var (
 	registryPods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	registryServices   = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	registryClaims     = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 	registryDaemonSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}
 )
 
 // TestBuilderRegistry builds in the cluster, and keeps the images there, too: the node pulls them from its relay. A preview starts no registry. An
-// image that the registry has lost is built again. With another registry, it moves there. The registry goes with the builder.
+// image that the registry has lost is built again. A volume outlives the pod. With another registry, the image moves there. The registry goes with the builder.
 func TestBuilderRegistry(t *testing.T) {
 	t.Parallel()
 	p := newInClusterWithRegistry(t)
@@ -54,7 +55,7 @@ func TestBuilderRegistry(t *testing.T) {
 	}
 	p.ci("--timeout", "2m").ended(0, "ok", "(Tiltfile): ok", "app: ok")
 	first := p.imageOfApp()
-	if at := model.KeptRegistry(p.namespace, "").HostFromCluster; !strings.HasPrefix(first, at+"/") {
+	if at := model.KeptRegistry(p.namespace, model.RegistryPod{}).HostFromCluster; !strings.HasPrefix(first, at+"/") {
 		t.Errorf("the image is %s, not at %s", first, at)
 	}
 	if all := p.ofRegistry(registryPods); len(all) != 2 {
@@ -86,12 +87,34 @@ func TestBuilderRegistry(t *testing.T) {
 		t.Errorf("with the files of before, the image is %s, and was %s", again, second)
 	}
 
+	dir := t.TempDir()
+	if err := os.Chown(dir, rootlessUser, rootlessUser); err != nil {
+		t.Skipf("the volume cannot belong to the registry's user: %v", err)
+	}
+	p.write("volume.yaml", "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: $NS}\nspec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce],"+
+		" persistentVolumeReclaimPolicy: Retain, hostPath: {path: "+dir+"}, claimRef: {namespace: $NS, name: hone-registry-1gi}}\n")
+	p.kubectl("apply", "-f", "volume.yaml")
+	t.Cleanup(func() {
+		p.run("down", "--builders", "--namespace", p.namespace)
+		p.kubectl("delete", "-f", "volume.yaml", "--wait=false")
+	})
 	s := p.up()
 	s.ready("app")
-	p.replace("Tiltfile", ", registry=True, registry_image='"+os.Getenv(registryImage)+"'", "")
+	p.replace("Tiltfile", "registry=True,", "registry=True, registry_storage='1Gi',")
 	s.says("app .*Registry Changed")
 	s.ready("app")
-	if now, at := p.imageOfApp(), model.KeptRegistry(p.namespace, "").HostFromCluster; strings.HasPrefix(now, at) {
+	p.kubectl("rollout", "restart", "deployment/"+model.KeptRegistryName)
+	p.kubectl("rollout", "status", "deployment/"+model.KeptRegistryName)
+	r = p.ci("--timeout", "2m")
+	r.ended(0, "ok", "(Tiltfile): ok", "app: ok")
+	if strings.Contains(r.stderr, "Builder: ") {
+		t.Errorf("the volume has lost the image:\n%s", r.stderr)
+	}
+
+	p.replace("Tiltfile", ", registry=True, registry_storage='1Gi', registry_image='"+os.Getenv(registryImage)+"'", "")
+	s.says("(?s)Registry Changed.*Registry Changed")
+	s.ready("app")
+	if now, at := p.imageOfApp(), model.KeptRegistry(p.namespace, model.RegistryPod{}).HostFromCluster; strings.HasPrefix(now, at) {
 		t.Errorf("with another registry, the image is still %s", now)
 	}
 	s.stop()
@@ -99,7 +122,7 @@ func TestBuilderRegistry(t *testing.T) {
 	if out, code := p.run("down", "--builders", "--namespace", p.namespace); code != 0 {
 		t.Errorf("down --builders: %d\n%s", code, out)
 	}
-	for _, kind := range []schema.GroupVersionResource{registryPods, registryServices, registryDaemonSets, builderDeployments, builderConfigs} {
+	for _, kind := range []schema.GroupVersionResource{registryPods, registryServices, registryDaemonSets, registryClaims, builderDeployments, builderConfigs} {
 		if left := slices.Concat(p.ofRegistry(kind), p.ofBuilders(kind)); len(left) > 0 {
 			t.Errorf("%s left: %v", kind.Resource, left)
 		}

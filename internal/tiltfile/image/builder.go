@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -24,7 +25,8 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	var platforms value.Texts
 	if err := c.Unpack("at", &b.At, "namespace??", &b.Pod.Namespace, "image??", &b.Pod.Image, "requests??", &requests, "limits??", &limits,
 		"storage??", &b.Pod.Storage, "storage_class??", &b.Pod.StorageClass, "node_selector??", &nodeSelector, "config??", &config,
-		"privileged??", &b.Pod.Privileged, "replicas??", &replicas, "platforms??", &platforms, "registry??", &b.Pod.Registry, "registry_image??", &b.Pod.RegistryImage); err != nil {
+		"privileged??", &b.Pod.Privileged, "replicas??", &replicas, "platforms??", &platforms, "registry??", &b.Pod.Registry, "registry_image??", &b.Pod.RegistryPod.Image,
+		"registry_storage??", &b.Pod.RegistryPod.Storage); err != nil {
 		return nil, err
 	}
 	if b.At == "" {
@@ -49,6 +51,9 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	}
 	if err := checkPod(b.Pod); err != nil {
 		return nil, err
+	}
+	if b.Pod.RegistryPod.Storage != "" {
+		b.Pod.RegistryPod.StorageClass = b.Pod.StorageClass
 	}
 	if b.Pod.Registry && d.Registry != nil {
 		return nil, errTwoRegistries
@@ -83,18 +88,18 @@ func checkPlatforms(all []string) error {
 // errTwoRegistries refuses a registry that hone keeps beside one that the Tiltfile names.
 var errTwoRegistries = errors.New("default_registry and builder(\"kubernetes\", registry=True) name two registries: images go to one of them")
 
-// checkPod checks the quantities of a pod, and that the image of a registry has one.
+// checkPod checks the quantities of a pod, and that the settings of a registry have one.
 func checkPod(p model.BuilderPod) error {
-	if p.RegistryImage != "" && !p.Registry {
-		return errors.New("registry_image is the image of the registry that registry=True keeps")
+	if p.RegistryPod != (model.RegistryPod{}) && !p.Registry {
+		return errors.New("registry_image and registry_storage are about the registry that registry=True keeps")
 	}
-	for argument, all := range map[string]map[string]string{"requests": p.Requests, "limits": p.Limits, "storage": {"": p.Storage}} {
+	for argument, all := range map[string]map[string]string{"requests": p.Requests, "limits": p.Limits, "storage": {"": p.Storage}, "registry_storage": {"": p.RegistryPod.Storage}} {
 		for name, text := range all {
-			if text == "" && argument == "storage" {
+			if text == "" && name == "" {
 				continue
 			}
 			if _, err := resource.ParseQuantity(text); err != nil {
-				return fmt.Errorf("%s: %s %q is not a quantity, such as \"500m\" or \"20Gi\"", argument, name, text)
+				return fmt.Errorf("%s %q is not a quantity, such as \"500m\" or \"20Gi\"", strings.TrimSuffix(argument+": "+name, ": "), text)
 			}
 		}
 	}

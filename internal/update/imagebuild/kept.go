@@ -17,8 +17,8 @@ import (
 
 // Kept are the registries that hone keeps in the session's own cluster, by their namespaces. It may be used by several goroutines.
 type Kept interface {
-	// Start starts the registry if it is not there, from an image.
-	Start(ctx context.Context, namespace, image string) error
+	// Start starts the registry if it is not there, or runs in another pod.
+	Start(ctx context.Context, namespace string, pod model.RegistryPod) error
 	// Dial connects to a registry. The error satisfies fs.ErrNotExist if none runs.
 	Dial(ctx context.Context, namespace string) (net.Conn, error)
 }
@@ -82,7 +82,7 @@ func (r *registryClient) started(ctx context.Context, registry model.Registry) e
 	if !kept || r.transport.registries == nil {
 		return nil
 	}
-	if err := r.transport.registries.Start(ctx, namespace, registry.KeptImage); err != nil {
+	if err := r.transport.registries.Start(ctx, namespace, registry.Pod); err != nil {
 		return &docker.Passing{Err: fmt.Errorf("start the registry in namespace %s: %w", namespace, err)} // the next attempt may have another image
 	}
 	return nil

@@ -29,11 +29,11 @@ type keptHere struct {
 var _ Kept = (*keptHere)(nil)
 
 // Start implements Kept.
-func (k *keptHere) Start(_ context.Context, namespace, image string) error {
+func (k *keptHere) Start(_ context.Context, namespace string, pod model.RegistryPod) error {
 	if k.fails != nil {
 		return k.fails
 	}
-	k.started = append(k.started, namespace+" "+image)
+	k.started = append(k.started, namespace+" "+pod.Image)
 	k.at = k.serves
 	return nil
 }
@@ -54,7 +54,7 @@ func TestKeptRegistry(t *testing.T) {
 	kept := &keptHere{serves: strings.TrimPrefix(server.URL, "http://")}
 	client := newRegistryClient()
 	client.transport.reach(kept)
-	reg := model.KeptRegistry("shop", "")
+	reg := model.KeptRegistry("shop", model.RegistryPod{})
 	ref := reg.Host + "/web:hone-1"
 	if _, err := client.digest(t.Context(), ref); !errors.Is(err, errNoImage) {
 		t.Fatalf("a registry that is not there answers: %v", err)
@@ -102,7 +102,7 @@ func TestKeptRegistry(t *testing.T) {
 	if got, err := client.inspect(t.Context(), there); err != nil || got.ID != id.String() {
 		t.Errorf("an image of the engine arrives as %+v, not as %s: %v", got, id, err)
 	}
-	if _, err := client.digest(t.Context(), model.KeptRegistry("other", "").Host+"/web:hone-1"); err == nil {
+	if _, err := client.digest(t.Context(), model.KeptRegistry("other", model.RegistryPod{}).Host+"/web:hone-1"); err == nil {
 		t.Error("a registry of another namespace answers")
 	}
 }
