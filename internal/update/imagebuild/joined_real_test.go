@@ -128,7 +128,15 @@ func TestJoined(t *testing.T) {
 			if begun == 0 || begun != all {
 				t.Errorf("%d steps of %d", begun, all)
 			}
-			ref, err := name.ParseReference(result.Local)
+			on := req
+			on.Deps = map[string]model.ImageResult{req.Target.Ref: result}
+			on.Target = model.ImageTarget{Ref: "hone-test/on-joined", DependsOn: []string{req.Target.Ref},
+				Docker: &model.DockerBuild{Platform: tt.platforms, Contents: "FROM hone-test/joined\nLABEL run=" + run + "\n"}}
+			based, err := New(docker.Optional(dead, always)).With(away).Build(t.Context(), on)
+			if err != nil {
+				t.Fatal(problem.Text(err))
+			}
+			ref, err := name.ParseReference(based.Local)
 			if err != nil {
 				t.Fatal(err)
 			}

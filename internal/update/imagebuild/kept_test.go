@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
@@ -104,6 +105,57 @@ func TestKeptRegistry(t *testing.T) {
 	}
 	if _, err := client.digest(t.Context(), model.KeptRegistry("other", model.RegistryPod{}).Host+"/web:hone-1"); err == nil {
 		t.Error("a registry of another namespace answers")
+	}
+}
+
+// TestBlobsOfIndex reads all of an image for several platforms: its index, and the manifest, the configuration and the layers of each platform.
+func TestBlobsOfIndex(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	client := newRegistryClient()
+	ref := strings.TrimPrefix(server.URL, "http://") + "/base:hone-1"
+	index, err := random.Index(10, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.writeIndex(t.Context(), ref, index); err != nil {
+		t.Fatal(err)
+	}
+	is, blobs, err := client.blobs(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blobs.Close()
+	list, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{is}
+	for _, of := range list.Manifests {
+		image, err := index.Image(of.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := image.Manifest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, of.Digest.String(), m.Config.Digest.String(), m.Layers[0].Digest.String())
+	}
+	for _, want := range all {
+		blob, err := blobs.Open(t.Context(), want)
+		if err != nil {
+			t.Errorf("%s: %v", want, err)
+			continue
+		}
+		content := make([]byte, blob.Size())
+		if _, err := blob.ReadAt(content, 0); err != nil && !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+		if got := digest.FromBytes(content).String(); got != want {
+			t.Errorf("%s is %s", want, got)
+		}
+		_ = blob.Close()
 	}
 }
 

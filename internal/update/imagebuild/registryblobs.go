@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -23,6 +25,7 @@ type registryBlobs struct {
 	registry *registryClient
 	of       name.Repository
 	manifest *remote.Descriptor
+	images   []v1.Descriptor // of an index; none for an image
 	dir      string
 	mu       sync.Mutex // of the files
 }
@@ -34,7 +37,13 @@ func (r *registryClient) blobs(ctx context.Context, ref string) (digest string, 
 	out := &registryBlobs{registry: r}
 	err = r.ask(ctx, ref, func(ctx context.Context, parsed name.Reference) error {
 		out.of = parsed.Context()
-		out.manifest, err = remote.Get(parsed, r.options(ctx)...)
+		if out.manifest, err = remote.Get(parsed, r.options(ctx)...); err != nil || !out.manifest.MediaType.IsIndex() {
+			return err
+		}
+		index, err := v1.ParseIndexManifest(bytes.NewReader(out.manifest.Manifest))
+		if err == nil {
+			out.images = index.Manifests
+		}
 		return err
 	})
 	if errors.Is(err, errNoImage) {
@@ -54,12 +63,19 @@ func (b *registryBlobs) Close() error { return os.RemoveAll(b.dir) }
 
 // Open implements docker.Blobs.
 func (b *registryBlobs) Open(ctx context.Context, digest string) (docker.Blob, error) {
-	if raw := b.manifest.Manifest; digest == b.manifest.Digest.String() {
-		return section{io.NewSectionReader(bytes.NewReader(raw), 0, int64(len(raw)))}, nil
+	if digest == b.manifest.Digest.String() {
+		return inMemory(b.manifest.Manifest), nil
 	}
 	parsed, err := name.NewDigest(b.of.Name() + "@" + digest) // it becomes the name of a file
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(b.images, func(is v1.Descriptor) bool { return is.Digest.String() == digest }) {
+		image, err := remote.Get(parsed, b.registry.options(ctx)...) // a registry has no manifest among its blobs
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", parsed, err)
+		}
+		return inMemory(image.Manifest), nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,6 +86,11 @@ func (b *registryBlobs) Open(ctx context.Context, digest string) (docker.Blob, e
 		}
 	}
 	return openFile(path)
+}
+
+// inMemory is a blob in memory.
+func inMemory(raw []byte) docker.Blob {
+	return section{io.NewSectionReader(bytes.NewReader(raw), 0, int64(len(raw)))}
 }
 
 // download copies a blob into a file, which is whole if it is there.
