@@ -130,8 +130,10 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	build := b.request(req, w, images)
 	build.Logger, build.OnContext, build.OnStep = log, st.context, st.build
 	if w.deliver {
-		last, _ := b.builder.Last(w.target)
-		b.deliverer.Ahead(ctx, w.plan, build, last)
+		build.OnBuild = func() {
+			last, _ := b.builder.Last(w.target)
+			b.deliverer.Ahead(ctx, w.plan, build, last)
+		}
 	}
 	r, err := b.builder.Build(ctx, build)
 	if err != nil {

@@ -53,6 +53,8 @@ type Request struct {
 	Env []string
 	// Logger receives output and progress; nil discards them.
 	Logger logstore.Logger
+	// OnBuild, if set, is called when a build begins, because no image of the same inputs was found.
+	OnBuild func()
 	// OnContext, if set, receives the duration of the build context's transfer to the engine, if there was one, before Build returns.
 	OnContext func(took time.Duration)
 	// OnStep, if set, receives the number of begun steps of a Dockerfile, and the number of all steps, whenever one of them changes.
@@ -119,6 +121,9 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	defer stop()
 	b.unlist(req)
 	sum := b.summing(reading, req, is)
+	if req.OnBuild != nil {
+		req.OnBuild()
+	}
 	result, err := b.build(ctx, req)
 	if err != nil {
 		stop()

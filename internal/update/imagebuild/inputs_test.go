@@ -177,6 +177,8 @@ func TestReuse(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	b.Remember(NewMemory(t.TempDir()))
 	req := Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{Contents: "FROM scratch\n", ExtraTags: []string{"api:extra"}}}}
+	begun := 0
+	req.OnBuild = func() { begun++ }
 	first, err := b.Build(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +187,7 @@ func TestReuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := b.Build(t.Context(), req)
-	if err != nil || again.Cluster != first.Cluster || len(engine.Builds()) != 1 {
+	if err != nil || again.Cluster != first.Cluster || len(engine.Builds()) != 1 || begun != 1 {
 		t.Errorf("%+v, %v after %d builds, want %+v after one", again, err, len(engine.Builds()), first)
 	}
 	if _, found, err := engine.Inspect(t.Context(), "api:extra"); !found || err != nil {
