@@ -183,6 +183,7 @@ func (l *Ledger) withdraw(ctx context.Context, was storage.Version) error {
 			return err
 		}
 	}
-	l.known, l.version, l.members = emptyContent(), storage.None, ""
+	l.know(emptyContent(), storage.None)
+	l.members = ""
 	return l.sweep(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -27,6 +28,9 @@ type Ledger struct {
 
 	mu sync.Mutex // held while the head is read and written
 
+	// seen is the known content, for readers, who need not wait for a write. It is nil while nothing is known.
+	seen atomic.Pointer[seen]
+
 	waitMu  sync.Mutex
 	waiting []*edit   // guarded by waitMu; edits that wait for mu
 	rests   time.Time // guarded by waitMu; the end of the rest after the last write, see restAfter
@@ -38,8 +42,8 @@ type Ledger struct {
 
 	// updates counts the updates of this process that are in flight, by the evaluation that they began with, and failed has the resources
 	// whose last one failed.
-	updates map[int]int                 // guarded by mu
-	failed  map[model.ManifestName]bool // guarded by mu
+	updates map[int]int                 // guarded by waitMu
+	failed  map[model.ManifestName]bool // guarded by waitMu
 	// changed are the objects that existed and were written in the revision of this process.
 	changed map[model.ObjectID]bool // guarded by mu
 	// members are the kinds and namespaces of the ApplySet, as they were written last.
@@ -49,6 +53,12 @@ type Ledger struct {
 	// follow, unless nil, takes the revisions that are known, and followed are those that it has taken.
 	follow   func([]Revision) // guarded by mu
 	followed []Revision       // guarded by mu
+}
+
+// seen is a content at a version.
+type seen struct {
+	content content
+	version storage.Version
 }
 
 // edit is a change of the ledger and the channel for its result.
@@ -123,8 +133,12 @@ func (l *Ledger) Refresh() error {
 	return l.load(ctx)
 }
 
-// content returns the newest content that is known. It must not be changed.
+// content returns the newest content that is known. It must not be changed. Nobody waits for mu unless the content has to be read: when 300
+// resources are deployed at once, each asks several times.
 func (l *Ledger) content() (content, error) {
+	if is := l.seen.Load(); is != nil && l.unchanged(is.version) {
+		return is.content, nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ctx, cancel := patience()
@@ -134,16 +148,22 @@ func (l *Ledger) content() (content, error) {
 
 // current returns the content, and reads it only if it may have changed. l.mu is held.
 func (l *Ledger) current(ctx context.Context) (content, error) {
-	local, ok := l.storage.(storage.Local)
-	if l.loaded && (!ok || local.Unchanged(l.key.head(), l.version)) {
+	if l.loaded && l.unchanged(l.version) {
 		return l.known, nil
 	}
 	return l.known, l.load(ctx)
 }
 
+// unchanged reports whether the head need not be read again: it has a version, or only a request could tell.
+func (l *Ledger) unchanged(version storage.Version) bool {
+	local, ok := l.storage.(storage.Local)
+	return !ok || local.Unchanged(l.key.head(), version)
+}
+
 // load reads the head. l.mu is held.
 func (l *Ledger) load(ctx context.Context) error {
 	l.known, l.version, l.loaded = emptyContent(), storage.None, false
+	l.seen.Store(nil)
 	doc, err := l.storage.Load(ctx, l.key.head())
 	switch {
 	case errors.Is(err, storage.ErrMissing):
@@ -163,6 +183,7 @@ func (l *Ledger) load(ctx context.Context) error {
 // know takes in the content at a version, and tells the follower if its revisions are news. l.mu is held.
 func (l *Ledger) know(c content, version storage.Version) {
 	l.known, l.version, l.loaded = c, version, true
+	l.seen.Store(&seen{c, version})
 	if l.follow != nil && !slices.Equal(l.followed, c.revisions) {
 		l.followed = c.revisions
 		l.follow(c.revisions)
@@ -203,7 +224,7 @@ func (l *Ledger) change(apply func(*content)) error {
 const (
 	shared   = 4
 	rest     = 3
-	mostRest = 100 * time.Millisecond
+	mostRest = storage.Patience / 300
 )
 
 // restAfter returns the rest after a write that several edits have shared.
@@ -223,9 +244,14 @@ func (l *Ledger) resting() time.Duration {
 
 // later adds an edit that the next change carries out, too.
 func (l *Ledger) later(apply func(*content)) *edit {
-	e := &edit{apply: apply, done: make(chan error, 1)}
 	l.waitMu.Lock()
 	defer l.waitMu.Unlock()
+	return l.append(apply)
+}
+
+// append adds an edit. l.waitMu is held.
+func (l *Ledger) append(apply func(*content)) *edit {
+	e := &edit{apply: apply, done: make(chan error, 1)}
 	l.waiting = append(l.waiting, e)
 	return e
 }
@@ -239,12 +265,13 @@ func (l *Ledger) flush() {
 	if len(all) == 0 { // another goroutine has written them with its own
 		return
 	}
-	began := time.Now()
+	began, was := time.Now(), l.version
 	err := l.changeAll(all)
-	now := time.Now()
-	l.waitMu.Lock()
-	l.rests = now.Add(restAfter(len(all), now.Sub(began)))
-	l.waitMu.Unlock()
+	if now := time.Now(); l.version != was { // it was written
+		l.waitMu.Lock()
+		l.rests = now.Add(restAfter(len(all), now.Sub(began)))
+		l.waitMu.Unlock()
+	}
 	for _, e := range all {
 		e.done <- err
 	}

@@ -301,24 +301,32 @@ func (c *content) count(before content) {
 // together with the records, and when no update of this process is left.
 func (l *Ledger) Update(resource model.ManifestName) (end func(Outcome)) {
 	began := l.origin()
-	l.mu.Lock()
+	l.waitMu.Lock()
 	l.updates[began.Evaluation]++
-	l.mu.Unlock()
+	l.waitMu.Unlock()
 	return func(o Outcome) {
+		if !l.ended(resource, began, o) {
+			return
+		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.updates[began.Evaluation]--; l.updates[began.Evaluation] == 0 {
-			delete(l.updates, began.Evaluation)
-		}
-		l.failed[resource] = o.Failed
-		l.later(func(c *content) { l.conclude(c, began, o) })
-		if len(l.updates) == 0 {
-			l.flush()
-			ctx, cancel := patience()
-			defer cancel()
-			_ = l.notes.save(ctx) // they only explain, and the next update tries again
-		}
+		l.flush()
+		ctx, cancel := patience()
+		defer cancel()
+		_ = l.notes.save(ctx) // they only explain, and the next update tries again
 	}
+}
+
+// ended notes the end of an update, and reports whether it was the last one.
+func (l *Ledger) ended(resource model.ManifestName, began Origin, o Outcome) bool {
+	l.waitMu.Lock()
+	defer l.waitMu.Unlock()
+	if l.updates[began.Evaluation]--; l.updates[began.Evaluation] == 0 {
+		delete(l.updates, began.Evaluation)
+	}
+	l.failed[resource] = o.Failed
+	l.append(func(c *content) { l.conclude(c, began, o) })
+	return len(l.updates) == 0
 }
 
 // conclude notes the outcome of an update in the revision of the operation that it began with, and in all that nothing else would
@@ -337,6 +345,8 @@ func (l *Ledger) settle(is *Revision, o Outcome) {
 	if is.Number == l.changing {
 		is.Changed = len(l.changed)
 	}
+	l.waitMu.Lock()
+	defer l.waitMu.Unlock()
 	maps.DeleteFunc(l.failed, func(_ model.ManifestName, failed bool) bool { return !failed })
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(l.failed)) {

@@ -267,11 +267,16 @@ func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, names
 			records[m.Name] = deploy.RecordsFor(known)
 		}
 	}
+	var unread error
+	var reading sync.WaitGroup
+	reading.Go(func() { unread = c.applier.Prefetch(ctx, objects) })
+	c.from() // asks version control, once, before the first deploy has to wait for it
 	memory, err := c.Ledger(ctx)
 	if err == nil {
 		err = memory.RecordAll(records)
 	}
-	return errors.Join(err, c.applier.Prefetch(ctx, objects))
+	reading.Wait()
+	return errors.Join(err, unread)
 }
 
 // outline returns an object with everything needed to find it in the cluster. ok is false if the cluster does not know

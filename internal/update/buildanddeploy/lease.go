@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/ledger"
 	"github.com/hone-dev/hone/internal/cluster/storage"
 )
@@ -16,15 +17,63 @@ import (
 
 // holding is the lease of a Cluster.
 type holding struct {
-	turn  chan struct{} // has a value while nobody changes the rest
-	lease *ledger.Lease
-	users int
+	// turn has a value while nobody takes or releases the lease, which can take long. Operations that find it held only count themselves:
+	// 300 deploys at once waited in line for a fifth of their time.
+	turn chan struct{}
+
+	mu    sync.Mutex
+	lease *ledger.Lease // guarded by mu; nil if users is 0
+	users int           // guarded by mu
 }
 
 func newHolding() *holding {
 	h := &holding{turn: make(chan struct{}, 1)}
 	h.turn <- struct{}{}
 	return h
+}
+
+// join counts one more user of the lease, if it is held.
+func (h *holding) join() *ledger.Lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lease != nil {
+		h.users++
+	}
+	return h.lease
+}
+
+// begin counts the first user of a lease.
+func (h *holding) begin(lease *ledger.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lease, h.users = lease, 1
+}
+
+// leave counts one user less. last is set, and nothing counted, if the lease has no other user.
+func (h *holding) leave() (last bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users == 1 {
+		return true
+	}
+	h.users--
+	return false
+}
+
+// end releases the lease, unless it has got another user meanwhile.
+func (h *holding) end() {
+	<-h.turn
+	defer func() { h.turn <- struct{}{} }()
+	h.mu.Lock()
+	h.users--
+	last, lease := h.users == 0, h.lease
+	if last {
+		h.lease = nil
+	}
+	h.mu.Unlock()
+	if last {
+		lease.Release()
+	}
 }
 
 // isFull reports whether a write failed for lack of space.
@@ -50,34 +99,43 @@ func (c *Cluster) hold(ctx context.Context, log logstore.Logger) (held context.C
 	if c.holding == nil {
 		return ctx, func() {}, nil
 	}
+	lease := c.holding.join()
+	if lease == nil {
+		lease, err = c.take(ctx, records, log)
+	}
+	if isFull(err) && c.alone(ctx) {
+		logstore.Warnf(log, "WARNING: %v. The deploy goes on: on a full disk, no other process can take the lease", err)
+		return ctx, func() {}, nil
+	}
+	if err != nil {
+		return ctx, nil, err
+	}
+	held, cancel := lease.Guard(ctx)
+	return held, sync.OnceFunc(func() {
+		cancel()
+		if c.holding.leave() {
+			c.holding.end()
+		}
+	}), nil
+}
+
+// take waits for the lease, unless another operation takes it first.
+func (c *Cluster) take(ctx context.Context, records *deploy.Memory, log logstore.Logger) (*ledger.Lease, error) {
 	h := c.holding
 	select {
 	case <-h.turn:
 	case <-ctx.Done():
-		return ctx, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	defer func() { h.turn <- struct{}{} }()
-	if h.lease == nil {
-		h.lease, err = records.Lease(ctx, c.namespace, ledger.Here(c.origin.Command), func(by ledger.Holder) {
-			logstore.Infof(log, "Waiting for %s…", by)
-		})
-		if isFull(err) && c.alone(ctx) {
-			logstore.Warnf(log, "WARNING: %v. The deploy goes on: on a full disk, no other process can take the lease", err)
-			return ctx, func() {}, nil
-		}
-		if err != nil {
-			return ctx, nil, err
-		}
+	if lease := h.join(); lease != nil {
+		return lease, nil
 	}
-	h.users++
-	held, cancel := h.lease.Guard(ctx)
-	return held, sync.OnceFunc(func() {
-		cancel()
-		<-h.turn
-		defer func() { h.turn <- struct{}{} }()
-		if h.users--; h.users == 0 {
-			h.lease.Release()
-			h.lease = nil
-		}
-	}), nil
+	lease, err := records.Lease(ctx, c.namespace, ledger.Here(c.origin.Command), func(by ledger.Holder) {
+		logstore.Infof(log, "Waiting for %s…", by)
+	})
+	if err == nil {
+		h.begin(lease)
+	}
+	return lease, err
 }
