@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,16 +31,7 @@ func (e auditEvent) wrote() bool {
 // audited returns the writes of hone in the project's namespace since a time.
 func (p *project) audited(since time.Time) (out []auditEvent) {
 	p.t.Helper()
-	dir := filepath.Dir(os.Getenv("KUBECONFIG"))
-	files, err := filepath.Glob(filepath.Join(dir, "logs", "audit*.log"))
-	if err != nil || len(files) == 0 {
-		p.t.Fatalf("the cluster keeps no audit log: %v", err)
-	}
-	for _, path := range files {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+	for _, raw := range p.auditLog() {
 		for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
 			if !bytes.Contains(lines.Bytes(), []byte(p.namespace)) {
 				continue
@@ -53,4 +46,31 @@ func (p *project) audited(since time.Time) (out []auditEvent) {
 		}
 	}
 	return out
+}
+
+// auditLog returns the files of the API server's audit log. It reads them again if the API server, which begins another file after 50 MB, has
+// renamed one meanwhile.
+func (p *project) auditLog() (all [][]byte) {
+	p.t.Helper()
+	logs := filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "logs")
+	newest := filepath.Join(logs, "audit.log")
+	for {
+		before, unclear := os.Stat(newest) // not there while it is renamed
+		files, err := filepath.Glob(filepath.Join(logs, "audit*.log"))
+		if err != nil || len(files) == 0 {
+			p.t.Fatalf("the cluster keeps no audit log: %v", err)
+		}
+		all = nil
+		for _, path := range files {
+			raw, err := os.ReadFile(path)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				p.t.Fatal(err)
+			}
+			all = append(all, raw)
+		}
+		after, err := os.Stat(newest)
+		if unclear == nil && err == nil && os.SameFile(before, after) {
+			return all
+		}
+	}
 }

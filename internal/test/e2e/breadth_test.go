@@ -23,7 +23,7 @@ var core = []string{
 	"TestSaveDuringTheFirstEvaluation", "TestBadInput", "TestHostileTextOfPrograms", "TestWatchLimit",
 	// Images and live updates, in each mode.
 	"TestLiveUpdate", "TestFallBack", "TestFailingRunStep", "TestRestartedContainerIsHealed", "TestIgnores", "TestManualResource",
-	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchangedImageKeepsThePod",
+	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchanged",
 	"TestBuilderElsewhere", "TestBuilderInCluster", "TestBuilderProjects", "TestBuilderPodGoes", "TestBuilderReplicas", "TestNoEngine", "TestCustomDeploy", "TestSidecar", "TestFilesComeBack", "TestFallBackToTheSameImage",
 	// Deploys: the objects that are touched, that stay, and that are left over.
 	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestLostLabelComesBack", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
