@@ -151,9 +151,7 @@ func (r *root) drawTitle(c canvas, x, y, width int) {
 		left = append(left, view.Span{Text: " @ ", Tone: view.Dim})
 		left = append(left, h.Where(room-1-left.Width()-company.Width())...)
 	}
-	if h.Box != "" { // a longer name, which hides nothing of the company
-		left = left.Fit(room - 1 - company.Width())
-	}
+	left = left.Fit(room - 1 - company.Width()) // a longer name, which hides nothing of the company
 	named := left.Width()
 	left = append(left, company...)
 	c.spans(x, y, room-1, left.Fit(room-1))
