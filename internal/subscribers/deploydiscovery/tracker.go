@@ -40,13 +40,18 @@ func runs(id model.ObjectID) bool {
 
 // tracker knows applied objects, and the reports about them, by UID. It is for one goroutine.
 type tracker struct {
-	owned  map[string]applied
-	seen   map[string]model.ObjectStatus
-	told   map[string]model.ObjectStatus
-	synced map[scope]bool
+	// applied are the objects of the newest snapshot, and owned those with a status; users are the watches for them.
+	applied *state.AppliedSet
+	owned   map[string]applied
+	users   map[scope][]model.ManifestName
+	seen    map[string]model.ObjectStatus
+	told    map[string]model.ObjectStatus
+	synced  map[scope]bool
 	// left are the last states of applied objects that the watch of the labelled ones no longer reports. Each is watched by its name,
-	// which shows whether it is gone, or has only lost its label.
-	left map[string]model.ObjectStatus
+	// which shows whether it is gone, or has only lost its label. moved is set if others have left, or some have come back, since the
+	// watches were found.
+	left  map[string]model.ObjectStatus
+	moved bool
 	// ends are the last states of removed objects that had run to their end, as a Job with ttlSecondsAfterFinished, or should have;
 	// removed are their UIDs in order. missing are applied ones that a complete watch has not seen, with the time since when.
 	ends    map[string]model.ObjectStatus
@@ -62,28 +67,49 @@ func newTracker() *tracker {
 // Wanted implements clusterwatch.Follower: the watches for the objects that resources have applied, each with the resources
 // whose health it reports.
 func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
-	users := map[scope][]model.ManifestName{}
-	b.owned = map[string]applied{}
-	for e := range state.Updates.In(v).Refs() {
-		for _, a := range e.Value.Applied {
+	if set := state.Applied(v); set != b.applied || b.moved {
+		b.applied, b.moved = set, false
+		b.want()
+	}
+	return b.users
+}
+
+// want finds the watches for the objects that are applied now.
+func (b *tracker) want() {
+	b.owned, b.users = map[string]applied{}, map[scope][]model.ManifestName{}
+	for _, by := range b.applied.Of {
+		for _, a := range by.Objects {
 			if !buildcontrol.HasStatus(a.ObjectID) {
 				continue
 			}
-			o := applied{a.ObjectID, model.ManifestName(e.ID), scope{cluster: a.Cluster, apiVersion: a.APIVersion, kind: a.Kind, namespace: a.Namespace, all: a.Foreign}}
+			o := applied{a.ObjectID, by.Resource, scope{cluster: a.Cluster, apiVersion: a.APIVersion, kind: a.Kind, namespace: a.Namespace, all: a.Foreign}}
 			b.owned[a.UID] = o
-			users[o.scope] = append(users[o.scope], o.resource)
+			b.users[o.scope] = append(b.users[o.scope], o.resource)
 			if _, left := b.left[a.UID]; left {
-				users[o.scope.alone(a.Name)] = []model.ManifestName{o.resource}
+				b.users[o.scope.alone(a.Name)] = []model.ManifestName{o.resource}
 			}
 		}
 	}
 	maps.DeleteFunc(b.left, func(uid string, _ model.ObjectStatus) bool { _, owned := b.owned[uid]; return !owned })
 	for sc := range b.synced {
-		if _, watched := users[sc]; !watched {
+		if _, watched := b.users[sc]; !watched {
 			delete(b.synced, sc)
 		}
 	}
-	return users
+}
+
+// leaves notes the last state of an object that has left the watch of the labelled ones.
+func (b *tracker) leaves(o model.ObjectStatus) {
+	b.left[o.UID] = o
+	b.moved = true
+}
+
+// returns notes that an object is there again, or gone.
+func (b *tracker) returns(uid string) {
+	if _, left := b.left[uid]; left {
+		delete(b.left, uid)
+		b.moved = true
+	}
 }
 
 // Take implements clusterwatch.Follower.
@@ -99,13 +125,13 @@ func (b *tracker) Take(sc scope, e k8s.ObjectEvent) bool {
 		return false // another object of that name, or one that has its label again
 	case e.Deleted && sc.labelled() && owned:
 		delete(b.seen, o.UID)
-		b.left[o.UID] = o
+		b.leaves(o)
 	case e.Deleted:
 		b.gone(o)
 	default:
 		b.seen[o.UID] = o
 		if sc.name == "" {
-			delete(b.left, o.UID)
+			b.returns(o.UID)
 		}
 	}
 	return true
@@ -123,7 +149,7 @@ func (b *tracker) absent(sc scope) {
 // gone notes that an object exists no more.
 func (b *tracker) gone(o model.ObjectStatus) {
 	delete(b.seen, o.UID)
-	delete(b.left, o.UID)
+	b.returns(o.UID)
 	if o.Ended || runs(o.ObjectID) {
 		b.ended(o)
 	}
@@ -181,7 +207,7 @@ func (b *tracker) status(uid string, a applied, now time.Time) (o model.ObjectSt
 		return o, false, left
 	}
 	delete(b.missing, uid)
-	b.left[uid] = model.ObjectStatus{ObjectID: a.id, UID: uid, Health: model.HealthGone, Message: "was removed before hone saw how it ended"}
+	b.leaves(model.ObjectStatus{ObjectID: a.id, UID: uid, Health: model.HealthGone, Message: "was removed before hone saw how it ended"})
 	return o, false, 1
 }
 
