@@ -14,11 +14,11 @@ import (
 // Vegas (Brakmo and Peterson 1995), which look at time instead of losses. A request that takes longer than the shortest one has stood in
 // line at the server for the difference, and so
 //
-//	standing = window × (1 − shortest/took)
+//	standing = there × (1 − shortest/took)
 //
-// requests of the window stand in line. While these are few, a larger window gets more done at the same time: far from the server, most
-// requests are on their way. While they are many, it only lengthens the line. An answer 429 says that the server has refused to let a request
-// stand in line; that halves the window. The request itself is sent again later, see Patiently.
+// of the requests that are there, at the server or on the line, stand in line. While these are few, a larger window gets more done at the
+// same time: far from the server, most requests are on their way. While they are many, it only lengthens the line. An answer 429 says that
+// the server has refused to let a request stand in line; that halves the window. The request itself is sent again later, see Patiently.
 //
 // A request is on its way from the moment at which it is written until the first byte of its answer is there, as the connection sees them. On
 // a machine that is busy, such as with a cluster of its own, hone's goroutines come to the request before and to the answer after that with
@@ -42,7 +42,8 @@ type crowd struct {
 
 	mu       sync.Mutex
 	window   float64
-	on       int             // requests on their way
+	on       int             // requests that have a place in the window
+	there    int             // those of them that have been written
 	queue    []chan struct{} // requests that wait, in their order; each is closed when its request may go
 	shortest map[string]time.Duration
 	slow     bool      // since the window has shrunk once, it grows slowly
@@ -88,13 +89,20 @@ type trip struct {
 	sent time.Time     // when it was written, and before that when it got its place
 	took time.Duration // until the first byte of the answer
 	full bool          // the window was full then: otherwise the time says nothing about it
+	is   bool          // it counts among those that are there
+	with int           // the number of those, with it, when it was answered
 	over bool          // it has given its place back
 }
 
 func (t *trip) written() {
-	t.crowd.mu.Lock()
-	defer t.crowd.mu.Unlock()
+	c := t.crowd
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	t.sent = time.Now()
+	if !t.is && !t.over {
+		t.is = true
+		c.there++
+	}
 }
 
 // answered gives the place of the request to the next one. The first call counts.
@@ -118,7 +126,7 @@ func (t *trip) end(status int) {
 			c.window, c.slow, c.halved = max(c.window/2, leastWindow), true, c.last
 		}
 	case status != 0 && t.method != http.MethodGet: // reads differ too much
-		c.sized(t.method, t.took, t.full)
+		c.sized(t)
 	}
 	c.admit()
 }
@@ -131,6 +139,10 @@ func (t *trip) leave() {
 	c := t.crowd
 	t.over, t.full = true, len(c.queue) > 0 || !c.free()
 	c.on--
+	if t.is {
+		t.with = c.there
+		c.there--
+	}
 	c.last = time.Now()
 	t.took = c.last.Sub(t.sent)
 }
@@ -181,16 +193,16 @@ func (c *crowd) admit() {
 }
 
 // sized adapts the window to the time that a write took. c.mu is held.
-func (c *crowd) sized(method string, took time.Duration, full bool) {
-	if shortest, ok := c.shortest[method]; !ok || took < shortest {
-		c.shortest[method] = took
+func (c *crowd) sized(t *trip) {
+	if shortest, ok := c.shortest[t.method]; !ok || t.took < shortest {
+		c.shortest[t.method] = t.took
 	}
-	standing := c.window * (1 - float64(c.shortest[method])/float64(max(took, 1)))
+	standing := float64(t.with) * (1 - float64(c.shortest[t.method])/float64(max(t.took, 1)))
 	switch {
 	case standing > manyStand:
 		c.slow = true
 		c.window = max(c.window-1/c.window, min(c.window, firstWindow))
-	case !full || standing >= fewStand:
+	case !t.full || standing >= fewStand:
 	case c.slow:
 		c.window = min(c.window+1/c.window, mostWindow)
 	default: // it doubles with each round of answers
