@@ -96,6 +96,9 @@ func (b *Builder) reuse(ctx context.Context, req Request) (result model.ImageRes
 	if _, built := b.Last(req.Target); !built { // its files are read while it is built
 		return result, is, false
 	}
+	if files := b.filesBefore(req); !req.Reuse && files != nil && files.Cut { // so are too many files, of which each would be read
+		return result, is, false
+	}
 	if result, is, ok = b.known(ctx, req); !ok {
 		return result, is, false
 	}

@@ -50,11 +50,11 @@ func Recheckable(req Request) string {
 // build, no image stays. The request must be Recheckable.
 func (b *Builder) Recheck(ctx context.Context, req Request, remembered model.ImageResult) (found Recheck, err error) {
 	req.NoCache = true
-	anew := b.anew
+	rebuilt := b.rebuilt
 	if req.Target.Docker != nil && b.away(req.Builder) != nil {
-		anew = b.anewElsewhere
+		rebuilt = b.rebuiltElsewhere
 	}
-	after, err := anew(ctx, req, remembered)
+	after, err := rebuilt(ctx, req, remembered)
 	if err != nil {
 		return found, err
 	}
@@ -69,8 +69,8 @@ func (b *Builder) Recheck(ctx context.Context, req Request, remembered model.Ima
 	return found, nil
 }
 
-// anew has the engine or a command build an image, and reads it.
-func (b *Builder) anew(ctx context.Context, req Request, remembered model.ImageResult) (out imageContents, err error) {
+// rebuilt has the engine or a command build an image, and reads it.
+func (b *Builder) rebuilt(ctx context.Context, req Request, remembered model.ImageResult) (out imageContents, err error) {
 	id, remove, err := b.throwaway(ctx, req, remembered.ImageID)
 	if err != nil {
 		return out, err
@@ -79,8 +79,8 @@ func (b *Builder) anew(ctx context.Context, req Request, remembered model.ImageR
 	return b.contents(ctx, req, model.ImageResult{ImageID: id})
 }
 
-// anewElsewhere has the other builder build an image, and reads it.
-func (b *Builder) anewElsewhere(ctx context.Context, req Request, _ model.ImageResult) (out imageContents, err error) {
+// rebuiltElsewhere has the other builder build an image, and reads it.
+func (b *Builder) rebuiltElsewhere(ctx context.Context, req Request, _ model.ImageResult) (out imageContents, err error) {
 	dir, err := os.MkdirTemp("", "hone-trial-")
 	if err != nil {
 		return out, fmt.Errorf("keep the image: %w", err)

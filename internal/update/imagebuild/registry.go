@@ -23,8 +23,9 @@ const (
 	headTime = 3 * time.Second
 	// layersTime bounds the reading of an image's layers: a deploy waits for it.
 	layersTime = 3 * headTime
-	// digestTime is the time for which the digest of a base image is taken as known: an update needs it several times.
-	digestTime = 3 * headTime
+	// digestTime is the time for which the digest of a base image is taken as known: each build waits for it. A registry that does not answer
+	// is not asked again.
+	digestTime = 200 * headTime
 )
 
 // errNoImage means that a registry has answered that it does not have an image.
