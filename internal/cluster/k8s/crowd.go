@@ -86,21 +86,22 @@ type trip struct {
 	method string
 
 	// These fields are guarded by crowd.mu.
-	sent time.Time     // when it was written, and before that when it got its place
-	took time.Duration // until the first byte of the answer
-	full bool          // the window was full then: otherwise the time says nothing about it
-	is   bool          // it counts among those that are there
-	with int           // the number of those, with it, when it was answered
-	over bool          // it has given its place back
+	sent  time.Time     // when it was written, and before that when it got its place
+	took  time.Duration // until the first byte of the answer
+	full  bool          // the window was full then: otherwise the time says nothing about it
+	there bool          // it counts in crowd.there
+	all   int           // crowd.there when it was answered
+	over  bool          // it has given its place back
 }
 
+// written notes that the request has left for the server.
 func (t *trip) written() {
 	c := t.crowd
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.sent = time.Now()
-	if !t.is && !t.over {
-		t.is = true
+	if !t.there && !t.over {
+		t.there = true
 		c.there++
 	}
 }
@@ -139,8 +140,8 @@ func (t *trip) leave() {
 	c := t.crowd
 	t.over, t.full = true, len(c.queue) > 0 || !c.free()
 	c.on--
-	if t.is {
-		t.with = c.there
+	if t.there {
+		t.all = c.there
 		c.there--
 	}
 	c.last = time.Now()
@@ -197,7 +198,7 @@ func (c *crowd) sized(t *trip) {
 	if shortest, ok := c.shortest[t.method]; !ok || t.took < shortest {
 		c.shortest[t.method] = t.took
 	}
-	standing := float64(t.with) * (1 - float64(c.shortest[t.method])/float64(max(t.took, 1)))
+	standing := float64(t.all) * (1 - float64(c.shortest[t.method])/float64(max(t.took, 1)))
 	switch {
 	case standing > manyStand:
 		c.slow = true

@@ -123,13 +123,23 @@ func isReady(pod unstructured.Unstructured) bool {
 	})
 }
 
-// Start brings the registry up if it is not there, or if this session has started it in another pod. Where ctx is done first, the error names the thing that the pods wait for, and
-// the start goes on.
+// Start brings the registry up, unless this session knows it to run with these settings. Where ctx is done first, the error names the thing
+// that the pods wait for, and the start goes on.
 func (r *Registry) Start(ctx context.Context, is model.RegistryPod) error {
+	for {
+		began, err := r.startOnce(ctx, is)
+		if err != nil || began == is { // else it has waited for the start of another pod
+			return err
+		}
+	}
+}
+
+// startOnce is Start, or waits for a start that is under way. It returns the settings of the pod that has started.
+func (r *Registry) startOnce(ctx context.Context, is model.RegistryPod) (began model.RegistryPod, err error) {
 	r.mu.Lock()
 	if r.pod != "" && r.is == is {
 		r.mu.Unlock()
-		return nil
+		return is, nil
 	}
 	s := r.start
 	if s == nil {
@@ -143,12 +153,16 @@ func (r *Registry) Start(ctx context.Context, is model.RegistryPod) error {
 			close(s.done)
 		})
 	}
+	began = r.is
 	r.mu.Unlock()
 	select {
 	case <-s.done:
-		return s.err
+		if began != is {
+			return began, nil // its failure is not about these settings
+		}
+		return is, s.err
 	case <-ctx.Done():
-		return fmt.Errorf("the registry starts, %s: %w", r.waiting(), context.Cause(ctx))
+		return began, fmt.Errorf("the registry starts, %s: %w", r.waiting(), context.Cause(ctx))
 	}
 }
 
