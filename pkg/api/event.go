@@ -200,6 +200,8 @@ type UpdateEvent struct {
 	Containers []ContainerUpdate `json:"containers,omitempty"`
 	// Steps are the steps of an update that is not in place; the last one of a failed update is the one that failed.
 	Steps []UpdateStep `json:"steps,omitempty"`
+	// LayersAhead are the transfers of layers to the cluster beside the steps.
+	LayersAhead []LayersAhead `json:"layersAhead,omitempty"`
 }
 
 // UpdateStep is a step of an update that is not in place.
@@ -208,6 +210,14 @@ type UpdateStep struct {
 	Kind string `json:"kind"`
 	// Image is the image that the step is about; absent for the others.
 	Image  string       `json:"image,omitempty"`
+	TookMs Milliseconds `json:"tookMs"`
+}
+
+// LayersAhead is a transfer of layers of the last version of an image, or of its base, while the image is built.
+type LayersAhead struct {
+	Image string `json:"image"`
+	// FromMs is the time since the start of the update. TookMs ends with the update at the latest.
+	FromMs Milliseconds `json:"fromMs"`
 	TookMs Milliseconds `json:"tookMs"`
 }
 

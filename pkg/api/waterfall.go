@@ -20,13 +20,15 @@ type WaterfallRow struct {
 	Resource string          `json:"resource"`
 	Critical bool            `json:"critical,omitempty"`
 	Spans    []WaterfallSpan `json:"spans"`
+	// Layers are the transfers of layers that went to the cluster beside the builds of its images.
+	Layers []WaterfallSpan `json:"layers,omitempty"`
 }
 
 // WaterfallSpan is a part of the time of a resource.
 type WaterfallSpan struct {
 	// Resource is present for pieces of the critical path.
 	Resource string `json:"resource,omitempty"`
-	// Kind is evaluate, wait, update, pull, ready, other, or the kind of a step of an update.
+	// Kind is evaluate, wait, update, pull, ready, other, layers, or the kind of a step of an update.
 	Kind string `json:"kind"`
 	// Text describes it in words.
 	Text string `json:"text"`

@@ -15,6 +15,15 @@ type BuildStep struct {
 	Took time.Duration
 }
 
+// LayersAhead is the transfer of layers that goes to the cluster beside the steps of an update: layers of the last version of an image, or
+// of its base.
+type LayersAhead struct {
+	// Image is the reference of the image that the update builds, as the Tiltfile has it.
+	Image string
+	// From is the time since the begin of the update. Took ends with the update at the latest.
+	From, Took time.Duration
+}
+
 // BuildProgress is the progress of the running step of an update.
 type BuildProgress struct {
 	// Kind is the step; empty for an update without steps, or before the first.

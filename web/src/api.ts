@@ -352,6 +352,14 @@ export interface Lag {
   of: number;
 }
 
+/** LayersAhead is a transfer of layers of the last version of an image, or of its base, while the image is built. */
+export interface LayersAhead {
+  /** FromMs is the time since the start of the update. TookMs ends with the update at the latest. */
+  fromMs: number;
+  image: string;
+  tookMs: number;
+}
+
 /** LogAt is a line with its position. */
 export interface LogAt {
   at: number;
@@ -1526,6 +1534,8 @@ export interface UpdateEvent {
   fellBack?: string;
   /** Files are the first of the changed files that the update includes, and Total is the number of such files. Paths below the Tiltfile's folder are relative to it. */
   files?: string[];
+  /** LayersAhead are the transfers of layers to the cluster beside the steps. */
+  layersAhead?: LayersAhead[];
   /** Mode is the way in which the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields after it are present only at the end of the update. */
   mode?: string;
   /** Reason explains why the update was started, in words. */
@@ -1618,6 +1628,8 @@ export interface Waterfall {
 /** WaterfallRow holds the spans of a resource. */
 export interface WaterfallRow {
   critical?: boolean;
+  /** Layers are the transfers of layers that went to the cluster beside the builds of its images. */
+  layers?: WaterfallSpan[];
   resource: string;
   spans: WaterfallSpan[];
 }
@@ -1627,7 +1639,7 @@ export interface WaterfallSpan {
   failed?: boolean;
   /** FromMs and ToMs count from Start. */
   fromMs: number;
-  /** Kind is evaluate, wait, update, pull, ready, other, or the kind of a step of an update. */
+  /** Kind is evaluate, wait, update, pull, ready, other, layers, or the kind of a step of an update. */
   kind: string;
   /** On lists the resources that a wait waits for. */
   on?: string[];

@@ -55,7 +55,7 @@ export function Start() {
                   {r.resource}
                 </a>
                 <span class="stage-lane">
-                  {r.spans.map((s, i) => (
+                  {[...r.spans, ...(r.layers ?? [])].map((s, i) => (
                     <Bar key={i} s={s} total={w.tookMs} />
                   ))}
                 </span>
@@ -86,9 +86,12 @@ export function Start() {
   );
 }
 
+/** The kinds of spans that do not look like work. Layers go to the cluster beside the build, below its bar. */
+const ownLook = ["wait", "ready", "layers"];
+
 function Bar(p: { s: WaterfallSpan; total: number }) {
   const { s, total } = p;
-  const kind = s.failed ? "failed" : s.kind === "wait" || s.kind === "ready" ? s.kind : "work";
+  const kind = s.failed ? "failed" : ownLook.includes(s.kind) ? s.kind : "work";
   const took = duration(s.toMs - s.fromMs);
   return (
     <span

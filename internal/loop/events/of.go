@@ -90,6 +90,9 @@ func update(b state.Build) *api.UpdateEvent {
 		for _, step := range b.Steps {
 			out.Steps = append(out.Steps, api.UpdateStep{Kind: string(step.Kind), Image: step.What, TookMs: Ms(step.Took)})
 		}
+		for _, l := range b.LayersAhead {
+			out.LayersAhead = append(out.LayersAhead, api.LayersAhead{Image: l.Image, FromMs: Ms(l.From), TookMs: Ms(l.Took)})
+		}
 	}
 	return out
 }

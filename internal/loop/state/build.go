@@ -80,6 +80,8 @@ type Build struct {
 	// the one that failed. While the build runs, they are those before the current one, and the transfer of a build context
 	// counts as a part of the step that builds the image.
 	Steps []model.BuildStep
+	// LayersAhead are the transfers of layers beside the steps.
+	LayersAhead []model.LayersAhead
 	// Stage is its current step, for people.
 	Stage string
 	// Progress is the progress of the current step.
@@ -252,7 +254,8 @@ type BuildCompleted struct {
 	Until time.Time
 	Added []string
 	// Steps are the steps of a build that is not in place.
-	Steps []model.BuildStep
+	Steps       []model.BuildStep
+	LayersAhead []model.LayersAhead
 	// Containers describes the update of each container, for updates in place. Sending are the containers in which the
 	// update is still running, by id; the reducer fills in Serial, Since and Until.
 	Containers []model.ContainerUpdate
@@ -378,7 +381,7 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
 	b.Stage, b.Progress, b.StepAt = "", model.BuildProgress{}, time.Time{}
 	b.Steps, b.Containers, b.Problem, b.Output, b.Deployed = a.Steps, a.Containers, a.Problem, a.Output, a.Deployed
-	b.Verdict = a.Verdict
+	b.Verdict, b.LayersAhead = a.Verdict, a.LayersAhead
 	h.forgetCases()
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)

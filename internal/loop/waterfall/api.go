@@ -27,6 +27,9 @@ func (w Waterfall) API() api.Waterfall {
 		for _, s := range r.Spans {
 			row.Spans = append(row.Spans, span(s))
 		}
+		for _, s := range r.Layers {
+			row.Layers = append(row.Layers, span(s))
+		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out

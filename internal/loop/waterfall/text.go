@@ -3,6 +3,7 @@ package waterfall
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 const width = 48
 
 // bars are the characters of the kinds of spans; others have the one of work.
-var bars = map[string]rune{Wait: '·', Ready: '░'}
+var bars = map[string]rune{Wait: '·', Ready: '░', Layers: '▒'}
 
 const work = '█'
 
@@ -29,7 +30,11 @@ func (w Waterfall) Text(out io.Writer) error {
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(t, "\nWhere the time went: █ work, ░ getting ready, · waiting; × failed, ▶ on the critical path\n")
+	beside := ""
+	if slices.ContainsFunc(w.Rows, func(r Row) bool { return len(r.Layers) > 0 }) {
+		beside = " ▒ layers sent ahead,"
+	}
+	fmt.Fprintf(t, "\nWhere the time went: █ work,%s ░ getting ready, · waiting; × failed, ▶ on the critical path\n", beside)
 	if w.Missed > 0 {
 		fmt.Fprintf(t, "%d events are missing: the beginning may be, too\n", w.Missed)
 	}
@@ -42,7 +47,10 @@ func (w Waterfall) Text(out io.Writer) error {
 		if critical[r.Resource] {
 			mark = "▶"
 		}
-		fmt.Fprintf(t, "%s %s\t│%s│\t%s\n", mark, r.Resource, w.bar(r), took(r.Spans[len(r.Spans)-1].End.Sub(w.Start)))
+		fmt.Fprintf(t, "%s %s\t│%s│\t%s\n", mark, r.Resource, w.bar(r.Spans), took(r.Spans[len(r.Spans)-1].End.Sub(w.Start)))
+		if len(r.Layers) > 0 {
+			fmt.Fprintf(t, "\t│%s│\t\n", w.bar(r.Layers))
+		}
 	}
 	fmt.Fprintf(t, "\nThe critical path, %s:\n", took(w.End.Sub(w.Start)))
 	var rest time.Duration
@@ -62,11 +70,11 @@ func (w Waterfall) Text(out io.Writer) error {
 	return nil
 }
 
-// bar draws the spans of a row. Each has at least one column.
-func (w Waterfall) bar(r Row) string {
+// bar draws spans. Each has at least one column.
+func (w Waterfall) bar(spans []Span) string {
 	cells := []rune(strings.Repeat(" ", width))
 	column := func(at time.Time) int { return int(width * at.Sub(w.Start) / max(w.End.Sub(w.Start), 1)) }
-	for _, s := range r.Spans {
+	for _, s := range spans {
 		c, ok := bars[s.Kind]
 		if !ok {
 			c = work

@@ -16,7 +16,8 @@ const (
 	Update   = "update" // the part of an update that belongs to no step
 	Pull     = "pull"   // the part of the time until a resource is ready in which a node pulled an image
 	Ready    = "ready"
-	Other    = "other" // on the critical path only: nothing that is known happened
+	Layers   = "layers" // layers that go to the cluster beside the build of an image
+	Other    = "other"  // on the critical path only: nothing that is known happened
 )
 
 // Span is a part of the time of a resource.
@@ -35,6 +36,8 @@ type Span struct {
 type Row struct {
 	Resource string
 	Spans    []Span
+	// Layers are the transfers of layers beside the builds of its images. The resource does not wait for them.
+	Layers []Span
 }
 
 // Piece is a piece of the critical path.
@@ -187,6 +190,10 @@ func (c *course) updated(u api.UpdateEvent, at time.Time) {
 		start = c.open.Start
 	}
 	c.open = nil
+	for _, l := range u.LayersAhead {
+		from := start.Add(duration(l.FromMs))
+		c.row.Layers = append(c.row.Layers, Span{Kind: Layers, Text: l.Image, Start: from, End: earlier(from.Add(duration(l.TookMs)), at)})
+	}
 	for _, step := range u.Steps {
 		end := start.Add(duration(step.TookMs))
 		if end.After(at) {

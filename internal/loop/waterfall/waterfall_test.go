@@ -59,6 +59,16 @@ func ahead(name string, from, to float64) []api.Event {
 		{Time: after(to), Type: "update-finished", Resource: name, Update: u}}
 }
 
+// layers adds a transfer of layers to the update that ends with events.
+func layers(update []api.Event, from, to float64) []api.Event {
+	for _, e := range update {
+		if e.Type == "update-finished" {
+			e.Update.LayersAhead = append(e.Update.LayersAhead, api.LayersAhead{Image: "img", FromMs: api.Milliseconds(from * 1000), TookMs: api.Milliseconds((to - from) * 1000)})
+		}
+	}
+	return update
+}
+
 func all(parts ...[]api.Event) (out []api.Event) {
 	for _, p := range parts {
 		out = append(out, p...)
@@ -74,6 +84,7 @@ func TestText(t *testing.T) {
 			one(hold(5, "api", "")), updated("api", 5, 9, 9.5, 10), one(hold(10, "web", "")), updated("web", 10, 11, 11.5, 12)),
 		"built ahead": all(evaluated(0, 1), one(hold(1, "api", "waiting-for-dep", "db")), updated("db", 1, 3, 3.5, 8), ahead("api", 1, 5), one(hold(5, "api", "waiting-for-dep", "db")),
 			one(hold(8, "api", "")), updated("api", 8, 8, 9, 10)),
+		"layers ahead": all(evaluated(0, 1), layers(ahead("web", 1, 3), 0.5, 4), layers(updated("api", 1, 6, 6.5, 8), 0, 3)),
 		"side by side": all(evaluated(0, 1), updated("db", 1, 3, 3.5, 5), updated("api", 1, 6, 6.5, 8)),
 		"pulled": all(evaluated(0, 1), pulled(0.5, "db", 10), updated("db", 1, 3, 4, 12), pulled(9, "db", 4), pulled(10, "db", 2), pulled(12.2, "db", 1),
 			updated("api", 1, 2, 3, 4), pulled(4.5, "api", 9)),

@@ -22,7 +22,7 @@ import (
 // counts as cancelled: it is repeated once that answers. The error of a build that was cancelled otherwise is dropped.
 func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *updateLog) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Cluster: req.Manifest.Cluster(), Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack, Touched: r.Touched,
-		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Verdict: r.Verdict, Copies: r.Copies, Left: r.Left, Synced: r.Synced, Until: r.Until, Added: r.Added,
+		Steps: r.Steps, LayersAhead: r.LayersAhead, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Verdict: r.Verdict, Copies: r.Copies, Left: r.Left, Synced: r.Synced, Until: r.Until, Added: r.Added,
 		Containers: r.Containers, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
 		done.InPlaceBroken = r.FellBack // otherwise another way of updating in place succeeded

@@ -166,7 +166,8 @@ type Result struct {
 	// Mode is the Name of the builder that did it.
 	Mode string
 	// Steps are the steps that were carried out, unless it was done in place; the last one may have failed.
-	Steps []model.BuildStep
+	Steps       []model.BuildStep
+	LayersAhead []model.LayersAhead
 	// Images are the images that were built, by reference.
 	Images map[string]model.ImageResult
 	// Deployed means that objects were applied, or that a local command has succeeded.

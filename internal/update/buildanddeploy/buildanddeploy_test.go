@@ -375,7 +375,9 @@ func (i *images) Reusable(_ context.Context, prior model.ImageResult, _ imagebui
 	return !i.gone[prior.Local]
 }
 
-func (*images) Ahead(context.Context, imagebuild.Plan, imagebuild.Request, model.ImageResult) {}
+func (*images) Ahead(context.Context, imagebuild.Plan, imagebuild.Request, model.ImageResult) *imagebuild.Transfer {
+	return nil
+}
 
 func (i *images) Deliver(_ context.Context, _ imagebuild.Plan, r model.ImageResult, _ logstore.Logger, _ func(int)) error {
 	i.d.add("deliver %s", r.Local)

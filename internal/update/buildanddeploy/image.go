@@ -33,7 +33,7 @@ type ImageBuilder interface {
 type Deliverer interface {
 	Deliver(ctx context.Context, plan imagebuild.Plan, result model.ImageResult, log logstore.Logger, sent func(percent int)) error
 	// Ahead begins to send the layers that the image of a build will share with the last one or with its base, without waiting.
-	Ahead(ctx context.Context, plan imagebuild.Plan, build imagebuild.Request, last model.ImageResult)
+	Ahead(ctx context.Context, plan imagebuild.Plan, build imagebuild.Request, last model.ImageResult) *imagebuild.Transfer
 }
 
 // Deployer applies the objects of a resource.
@@ -77,7 +77,7 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (result Result,
 	if work.steps() == 0 {
 		result.Mode = "deploy" // nothing was built: only the objects are new
 	}
-	defer func() { result.Steps = st.ended() }()
+	defer func() { result.Steps, result.LayersAhead = st.ended(), st.layersAhead() }()
 	images, err := b.images(ctx, req, work, st, &result)
 	if req.BuildOnly {
 		maps.DeleteFunc(result.Images, func(_ string, r model.ImageResult) bool { return len(r.Lacks) > 0 })
@@ -132,7 +132,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	if w.deliver {
 		build.OnBuild = func() {
 			last, _ := b.builder.Last(w.target)
-			b.deliverer.Ahead(ctx, w.plan, build, last)
+			st.goAhead(ref, b.deliverer.Ahead(ctx, w.plan, build, last))
 		}
 	}
 	r, err := b.builder.Build(ctx, build)
@@ -276,6 +276,14 @@ type steps struct {
 	far     model.BuildProgress
 	carried time.Duration
 	list    []model.BuildStep
+	// ahead are transfers of layers beside the steps.
+	ahead []transferAhead
+}
+
+// transferAhead is the transfer of layers for an image.
+type transferAhead struct {
+	image string
+	*imagebuild.Transfer
 }
 
 func (s *steps) next(kind model.StepKind, what, name string) {
@@ -326,6 +334,22 @@ func (s *steps) waits(w k8s.Wait) {
 
 // context reports how long the transfer of the current step's build context took.
 func (s *steps) context(took time.Duration) { s.carried = took }
+
+// goAhead notes a transfer of layers for an image; nil is none.
+func (s *steps) goAhead(image string, t *imagebuild.Transfer) {
+	if t != nil {
+		s.ahead = append(s.ahead, transferAhead{image, t})
+	}
+}
+
+// layersAhead returns the transfers of layers up to now.
+func (s *steps) layersAhead() (list []model.LayersAhead) {
+	for _, t := range s.ahead {
+		from, to := t.Span()
+		list = append(list, model.LayersAhead{Image: t.image, From: from.Sub(s.began), Took: to.Sub(from)})
+	}
+	return list
+}
 
 // ended finishes the current step, if there is one, and returns all of them.
 func (s *steps) ended() []model.BuildStep {

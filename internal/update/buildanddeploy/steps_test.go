@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,58 @@ func TestStepsOfImages(t *testing.T) {
 				if diff := cmp.Diff(tc.want, r.Steps); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
+			})
+		})
+	}
+}
+
+// sending is a working that sends layers ahead for a time.
+type sending struct {
+	working
+	time time.Duration
+	ends sync.WaitGroup
+}
+
+func (s *sending) Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error) {
+	if req.OnBuild != nil {
+		req.OnBuild()
+	}
+	return s.working.Build(ctx, req)
+}
+
+func (s *sending) Ahead(context.Context, imagebuild.Plan, imagebuild.Request, model.ImageResult) *imagebuild.Transfer {
+	t := imagebuild.BeginTransfer()
+	s.ends.Go(func() {
+		time.Sleep(s.time)
+		t.End()
+	})
+	return t
+}
+
+// TestLayersAhead checks the times of layers that go to the cluster beside the steps: they count until the update ends.
+func TestLayersAhead(t *testing.T) {
+	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{Objects: []model.K8sObject{{JSON: `{"image":"web"}`}}},
+		Images: []model.ImageTarget{{Ref: "base", Custom: &model.CustomBuild{}}, {Ref: "web", Docker: &model.DockerBuild{}, DependsOn: []string{"base"}}}}
+	const base, web = 5 * time.Second, 5*time.Second + 400*time.Millisecond
+	for name, tc := range map[string]struct{ sends, counts time.Duration }{
+		"within the build": {time.Second, time.Second},
+		"on the delivery":  {base + time.Millisecond, base + time.Millisecond},
+		"beyond the end":   {time.Minute, web},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &diary{}
+				i := &sending{working: working{images{d: d}}, time: tc.sends}
+				b := NewImage(NewEnvironment(i), i, i, i, nil)
+				b.here.known = &environment{}
+				r, err := b.BuildAndDeploy(t.Context(), d.request(m))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([]model.LayersAhead{{Image: "web", From: base, Took: tc.counts}}, r.LayersAhead); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+				i.ends.Wait()
 			})
 		})
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/update/imagebuild/containerd"
@@ -51,6 +53,29 @@ type pushedAhead struct {
 	over  bool // guarded by the mutex of nodeLayers
 }
 
+// Transfer is the time of a transfer of layers that Ahead has begun. It is safe for concurrent use.
+type Transfer struct {
+	began time.Time
+	ended atomic.Pointer[time.Time]
+}
+
+// BeginTransfer begins a transfer now.
+func BeginTransfer() *Transfer { return &Transfer{began: time.Now()} }
+
+// Span returns the times from which and up to which the transfer has lasted: up to now, if it goes on.
+func (t *Transfer) Span() (from, to time.Time) {
+	if ended := t.ended.Load(); ended != nil {
+		return t.began, *ended
+	}
+	return t.began, time.Now()
+}
+
+// End ends the transfer now.
+func (t *Transfer) End() {
+	now := time.Now()
+	t.ended.Store(&now)
+}
+
 func newNodeLayers(engine docker.Client, socket string) *nodeLayers {
 	n := &nodeLayers{docker: engine, socket: socket, ahead: map[string]*pushedAhead{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -85,16 +110,16 @@ func (n *nodeLayers) open() *containerd.Registry {
 	return n.registry
 }
 
-// send begins to push the first of the images that the engine has, if its layers are not on the node or on their way.
-func (n *nodeLayers) send(ctx context.Context, refs []string) {
+// send begins to push the first of the images that the engine has. It returns nil if the layers are on the node or on their way.
+func (n *nodeLayers) send(ctx context.Context, refs []string) *Transfer {
 	registry := n.open()
 	if registry == nil {
-		return
+		return nil
 	}
 	for _, ref := range refs {
 		image, found, err := n.docker.Inspect(ctx, ref)
 		if err != nil {
-			return
+			return nil
 		}
 		if !found || len(image.Layers) == 0 {
 			continue
@@ -102,11 +127,12 @@ func (n *nodeLayers) send(ctx context.Context, refs []string) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if n.closed || n.ahead[image.ID] != nil {
-			return
+			return nil
 		}
-		sending := &pushedAhead{image: image}
+		sending, transfer := &pushedAhead{image: image}, BeginTransfer()
 		n.ahead[image.ID] = sending
 		n.on.Go(func() {
+			defer transfer.End()
 			err := n.push(n.ctx, registry, image)
 			n.mu.Lock()
 			defer n.mu.Unlock()
@@ -115,8 +141,9 @@ func (n *nodeLayers) send(ctx context.Context, refs []string) {
 				n.failed = n.ctx.Err() == nil
 			}
 		})
-		return
+		return transfer
 	}
+	return nil
 }
 
 // push pushes an image under a name that only this push uses.
@@ -184,11 +211,11 @@ func (n *nodeLayers) worth(registry *containerd.Registry, image docker.Image) bo
 	})
 }
 
-// Ahead begins to send layers that the image of a build will share: the ones of its last version, or of its base. It returns at once.
-// Failures are silent, since Deliver does without. Only layers that are in the engine are sent.
-func (d *Deliverer) Ahead(ctx context.Context, plan Plan, build Request, last model.ImageResult) {
+// Ahead begins to send layers that the image of a build will share: the ones of its last version, or of its base. It returns at once, and
+// nil if there is nothing to send. Failures are silent, since Deliver does without. Only layers that are in the engine are sent.
+func (d *Deliverer) Ahead(ctx context.Context, plan Plan, build Request, last model.ImageResult) *Transfer {
 	if plan.Method != model.DeliverContainerd {
-		return
+		return nil
 	}
 	var refs []string
 	if last.ImageID != "" {
@@ -203,9 +230,10 @@ func (d *Deliverer) Ahead(ctx context.Context, plan Plan, build Request, last mo
 			refs = append(refs, base)
 		}
 	}
-	if len(refs) > 0 {
-		d.layers(plan.Socket).send(ctx, refs)
+	if len(refs) == 0 {
+		return nil
 	}
+	return d.layers(plan.Socket).send(ctx, refs)
 }
 
 // layers returns the sender of layers to the containerd at the socket.

@@ -47,8 +47,14 @@ func TestRealAhead(t *testing.T) {
 			text := uuid.NewString()
 			req, result := build(fmt.Sprintf("FROM %s\nRUN echo %s > /text\nCMD [\"cat\", \"/text\"]\n", base.Local, text))
 			if tc.ahead {
-				d.Ahead(t.Context(), plan, req, last)
+				sent := d.Ahead(t.Context(), plan, req, last)
 				d.layers(plan.Socket).on.Wait()
+				if from, to := sent.Span(); !to.After(from) || to.After(time.Now()) {
+					t.Errorf("the transfer lasted from %s to %s", from, to)
+				}
+				if again := d.Ahead(t.Context(), plan, req, last); again != nil {
+					t.Error("the same layers were sent again")
+				}
 			}
 			began := time.Now()
 			if err := d.Deliver(t.Context(), plan, result, nil, nil); err != nil {
