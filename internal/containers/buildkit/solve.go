@@ -41,7 +41,7 @@ func exporter(out *docker.Output) *control.Exporter {
 	switch {
 	case out == nil:
 		return &control.Exporter{Type: "image", Attrs: map[string]string{}}
-	case out.Layout != "":
+	case out.Layout != "" || out.Into != nil:
 		return &control.Exporter{Type: "docker", Attrs: map[string]string{"tar": "false"}} // its manifest is the one that a registry would get
 	case out.Repository != "":
 		return &control.Exporter{Type: "image", Attrs: map[string]string{"name": out.Repository, "push": "true", "push-by-digest": "true"}}

@@ -51,7 +51,7 @@ func buildThrough(ctx context.Context, req BuildRequest, kit BuildKit, config *u
 		return "", err
 	}
 	stores := cached.and(req.Bases)
-	if err := req.Output.layout(stores); err != nil {
+	if err := req.Output.store(stores); err != nil {
 		return "", err
 	}
 	if len(stores) > 0 {

@@ -242,6 +242,8 @@ type Output struct {
 	// asks for by their digests. The image goes nowhere else.
 	Layout string
 	Wants  func(ctx context.Context, layer string) bool
+	// Into, if set, takes in the blobs of the image that it lacks. The image goes nowhere else.
+	Into Receiver
 }
 
 // step reports how many of the build's steps have begun.

@@ -1,6 +1,7 @@
 package imagebuild
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +49,11 @@ const (
 	toEngine   way = iota // which delivers it, or runs it
 	toRegistry            // the builder pushes it
 	overHere              // hone pushes it
-	toNode                // the node's containerd reads it
+	toNode                // the node's containerd takes in the blobs that it lacks
 )
+
+// exports is the number of times that an image is exported into a node: once more if the node has lost a blob.
+const exports = 2
 
 // way returns the way of the image of a request.
 func (b *Builder) way(req Request) way {
@@ -169,20 +173,37 @@ func strange(req Request, id string) (model.ImageResult, error) {
 	return result, err
 }
 
-// imported lets the node's containerd read the image from the other builder.
+// imported lets the node's containerd take in the image from the other builder. Blobs that the node has do not travel. One that the node loses
+// meanwhile does, by another export.
 func (b *Builder) imported(ctx context.Context, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
 	node, err := containerd.Dial(req.To.Socket)
 	if err != nil {
 		return result, err
 	}
 	defer node.Close()
-	err = b.streamed(ctx, req, build, "", func(archive io.Reader) error {
-		return node.ImportAs(ctx, archive, func(id string) (string, error) {
-			if result, err = strange(req, id); err != nil {
-				return "", err
-			}
-			return fullRef(result.Cluster)
-		})
+	for range exports {
+		if result, err = b.exported(ctx, node, req, build); !errors.Is(err, containerd.ErrLost) {
+			break
+		}
+		logstore.Infof(build.Log, "%v", err)
+	}
+	return result, err
+}
+
+// exported is one attempt of imported. The error satisfies containerd.ErrLost if the node has lost a blob meanwhile.
+func (b *Builder) exported(ctx context.Context, node *containerd.Client, req Request, build docker.BuildRequest) (result model.ImageResult, err error) {
+	into := node.Receive()
+	defer into.Close()
+	build.Output = &docker.Output{Into: into}
+	manifest, err := b.away(req.Builder).Build(ctx, build)
+	if err != nil {
+		return result, cmp.Or(into.Err(), err) // the builder's says less
+	}
+	err = into.Name(ctx, manifest, func(id string) (string, error) {
+		if result, err = strange(req, id); err != nil {
+			return "", err
+		}
+		return fullRef(result.Cluster)
 	})
 	return result, err
 }

@@ -149,7 +149,7 @@ func TestRealContainerd(t *testing.T) {
 	}
 }
 
-// forget removes an image from the node's containerd, with the names that pulling gave it.
+// forget removes an image from the node's containerd, with the names that pulling gave it, and what is garbage then.
 func forget(t *testing.T, socket, name string) {
 	t.Helper()
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -171,7 +171,7 @@ func forget(t *testing.T, socket, name string) {
 		t.Fatal(err)
 	}
 	for _, im := range same.Images {
-		if _, err := service.Delete(ctx, &images.DeleteImageRequest{Name: im.Name}); err != nil && status.Code(err) != codes.NotFound {
+		if _, err := service.Delete(ctx, &images.DeleteImageRequest{Name: im.Name, Sync: true}); err != nil && status.Code(err) != codes.NotFound {
 			t.Errorf("clean up %s: %v", im.Name, err)
 		}
 	}

@@ -36,11 +36,6 @@ const maxManifest = 4 << 20
 // ("docker.io/library/api:tag") where pods find it. Layers that containerd has are reused. An image of that name is
 // replaced.
 func (c *Client) Import(ctx context.Context, archive io.Reader, name string) error {
-	return c.ImportAs(ctx, archive, func(string) (string, error) { return name, nil })
-}
-
-// ImportAs is Import for an image whose name follows from its content: name returns it for the content id ("sha256:…").
-func (c *Client) ImportAs(ctx context.Context, archive io.Reader, name func(id string) (string, error)) error {
 	_, held, release, err := c.lease(ctx)
 	if err != nil {
 		return fmt.Errorf("import an image: %w", err)
@@ -50,16 +45,12 @@ func (c *Client) ImportAs(ctx context.Context, archive io.Reader, name func(id s
 	if err := contents.read(held, archive); err != nil {
 		return fmt.Errorf("import an image: %w", err)
 	}
-	config, target, err := contents.writeManifest(held)
+	target, err := contents.writeManifest(held)
 	if err != nil {
 		return fmt.Errorf("import an image: %w", err)
 	}
-	full, err := name(config)
-	if err != nil {
-		return err
-	}
-	if err := c.setImage(held, full, target); err != nil {
-		return fmt.Errorf("import %s: %w", full, err)
+	if err := c.setImage(held, name, target); err != nil {
+		return fmt.Errorf("import %s: %w", name, err)
 	}
 	return nil
 }
@@ -159,23 +150,22 @@ func (c *contents) find(name string) (ocispec.Descriptor, error) {
 	return ocispec.Descriptor{}, errors.New("the archive lacks a part of the image")
 }
 
-// writeManifest stores a manifest that ties the blobs together. It returns the content id of the image, and the manifest's descriptor.
-func (c *contents) writeManifest(ctx context.Context) (id string, target ocispec.Descriptor, err error) {
+// writeManifest stores a manifest that ties the blobs together, and returns its descriptor.
+func (c *contents) writeManifest(ctx context.Context) (target ocispec.Descriptor, err error) {
 	if len(c.manifest) != 1 {
-		return "", target, fmt.Errorf("the archive holds %d images, not one", len(c.manifest))
+		return target, fmt.Errorf("the archive holds %d images, not one", len(c.manifest))
 	}
 	config, err := c.find(c.manifest[0].Config)
 	if err != nil {
-		return "", target, err
+		return target, err
 	}
 	layers := make([]ocispec.Descriptor, len(c.manifest[0].Layers))
 	for i, layer := range c.manifest[0].Layers {
 		if layers[i], err = c.find(layer); err != nil {
-			return "", target, err
+			return target, err
 		}
 	}
-	target, err = c.client.storeManifest(ctx, Manifest(config, layers))
-	return config.Digest.String(), target, err
+	return c.client.storeManifest(ctx, Manifest(config, layers))
 }
 
 // Manifest returns the manifest that an import makes, given the digests and sizes of the image's parts and how its layers are packed.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 
 	content "github.com/containerd/containerd/api/services/content/v1"
 	leases "github.com/containerd/containerd/api/services/leases/v1"
@@ -16,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// upload writes a blob whose size and digest are known only at its end.
+// upload writes a blob.
 type upload struct {
 	stream content.Content_WriteClient
 	cancel context.CancelFunc
@@ -44,12 +45,8 @@ func (u *upload) take(r io.Reader) error {
 	buf := make([]byte, chunk)
 	for {
 		n, err := io.ReadFull(r, buf)
-		if n > 0 {
-			u.hash.Write(buf[:n])
-			if err := u.send(&content.WriteContentRequest{Action: content.WriteAction_WRITE, Ref: u.ref, Offset: u.size, Data: buf[:n]}); err != nil {
-				return err
-			}
-			u.size += int64(n)
+		if err := u.write(buf[:n]); err != nil {
+			return err
 		}
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -60,11 +57,28 @@ func (u *upload) take(r io.Reader) error {
 	}
 }
 
+// write writes the next bytes of the blob, one message for each chunk.
+func (u *upload) write(p []byte) error {
+	for part := range slices.Chunk(p, chunk) {
+		if err := u.send(&content.WriteContentRequest{Action: content.WriteAction_WRITE, Ref: u.ref, Offset: u.size, Data: part}); err != nil {
+			return err
+		}
+		u.hash.Write(part)
+		u.size += int64(len(part))
+	}
+	return nil
+}
+
 // commit ends the blob, which must have the digest. A blob that is there already is as good.
 func (u *upload) commit(digest string) error {
 	if sum := "sha256:" + hex.EncodeToString(u.hash.Sum(nil)); sum != digest {
 		return fmt.Errorf("the blob has the digest %s, not %s", sum, digest)
 	}
+	return u.finish(digest)
+}
+
+// finish is commit for a blob whose digest only containerd compares.
+func (u *upload) finish(digest string) error {
 	err := u.send(&content.WriteContentRequest{Action: content.WriteAction_COMMIT, Ref: u.ref, Total: u.size, Offset: u.size, Expected: digest})
 	if status.Code(err) == codes.AlreadyExists {
 		return nil
