@@ -81,22 +81,49 @@ func (l *Ledger) Set(resource model.ManifestName, applied []model.AppliedObject)
 
 // Replace replaces the records and the command of a resource. The command, if any, deletes the foreign objects in the list.
 func (l *Ledger) Replace(resource model.ManifestName, list []Record, command model.Cmd) error {
-	return l.change(func(c *content) {
-		mine := map[model.ObjectID]bool{}
-		for _, r := range list {
-			mine[r.ObjectID] = true
+	if _, err := l.content(); err != nil || l.stands(resource, list, command) {
+		return err
+	}
+	return l.change(func(c *content) { c.replace(resource, list, command) })
+}
+
+// replace is Replace in a content.
+func (c *content) replace(resource model.ManifestName, list []Record, command model.Cmd) {
+	mine := map[model.ObjectID]bool{}
+	for _, r := range list {
+		mine[r.ObjectID] = true
+	}
+	fresh := markFresh(c.objects, list)
+	for other, list := range c.objects {
+		if other != resource {
+			c.objects[other] = Without(list, func(r Record) bool { return mine[r.ObjectID] })
 		}
-		fresh := markFresh(c.objects, list)
-		for other, list := range c.objects {
-			if other != resource {
-				c.objects[other] = Without(list, func(r Record) bool { return mine[r.ObjectID] })
-			}
+	}
+	c.objects[resource] = fresh
+	delete(c.commands, resource)
+	if !command.Empty() {
+		c.commands[resource] = command
+	}
+}
+
+// stands reports whether Replace would change nothing, as after a deploy that has written nothing.
+func (l *Ledger) stands(resource model.ManifestName, list []Record, command model.Cmd) bool {
+	is := l.seen.Load()
+	if is == nil || is.content.stale || l.wrote.Load() {
+		return false
+	}
+	was, has := is.content.commands[resource]
+	sameCommand := has != command.Empty() && was.Equal(command)
+	if !sameCommand || len(is.content.objects[resource]) != len(list) {
+		return false
+	}
+	return !slices.ContainsFunc(list, func(r Record) bool {
+		old, known := recordOf(is.content.objects[resource], r.ObjectID)
+		r.Revision = old.Revision
+		if r.Stays() && r.Serves() {
+			r.Fresh = old.Fresh // unless its UID differs
 		}
-		c.objects[resource] = fresh
-		delete(c.commands, resource)
-		if !command.Empty() {
-			c.commands[resource] = command
-		}
+		return !known || r != old || is.owned()[r.ObjectID].others
 	})
 }
 

@@ -46,6 +46,8 @@ type Ledger struct {
 	failed  map[model.ManifestName]bool // guarded by waitMu
 	// changed are the objects that existed and were written in the revision of this process.
 	changed map[model.ObjectID]bool // guarded by mu
+	// wrote is set once this process has written an object that existed.
+	wrote atomic.Bool
 	// members are the kinds and namespaces of the ApplySet, as they were written last.
 	members  string // guarded by mu
 	changing int    // guarded by mu; the number of that revision
@@ -59,6 +61,8 @@ type Ledger struct {
 type seen struct {
 	content content
 	version storage.Version
+	// owned are its records by their objects. They are gathered once, when the first question comes.
+	owned func() map[model.ObjectID]owned
 }
 
 // edit is a change of the ledger and the channel for its result.
@@ -183,7 +187,7 @@ func (l *Ledger) load(ctx context.Context) error {
 // know takes in the content at a version, and tells the follower if its revisions are news. l.mu is held.
 func (l *Ledger) know(c content, version storage.Version) {
 	l.known, l.version, l.loaded = c, version, true
-	l.seen.Store(&seen{c, version})
+	l.seen.Store(&seen{c, version, sync.OnceValue(c.owned)})
 	if l.follow != nil && !slices.Equal(l.followed, c.revisions) {
 		l.followed = c.revisions
 		l.follow(c.revisions)

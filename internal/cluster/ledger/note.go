@@ -104,22 +104,11 @@ func (l *Ledger) Written(id model.ObjectID) error {
 		clear(l.changed)
 		l.changing = is.Number
 	}
-	if uidOf(l.known.objects, id) != "" {
+	if is := l.seen.Load(); is != nil && is.owned()[id].UID != "" {
 		l.changed[id] = true
+		l.wrote.Store(true)
 	}
 	return nil
-}
-
-// uidOf returns the recorded UID of an object; empty if it has none yet.
-func uidOf(all Records, id model.ObjectID) string {
-	for _, list := range all {
-		for _, r := range list {
-			if r.ObjectID == id {
-				return r.UID
-			}
-		}
-	}
-	return ""
 }
 
 // KeepsSecrets reports whether notes may have the values of Secrets: they are encrypted with a key of the user.

@@ -49,6 +49,25 @@ func recordOf(list []Record, id model.ObjectID) (Record, bool) {
 	return list[i], true
 }
 
+// owned is the record of an object.
+type owned struct {
+	Record
+	// others is set if several resources have one.
+	others bool
+}
+
+// owned returns the records by their objects.
+func (c content) owned() map[model.ObjectID]owned {
+	out := make(map[model.ObjectID]owned, len(c.objects))
+	for _, list := range c.objects {
+		for _, r := range list {
+			_, others := out[r.ObjectID]
+			out[r.ObjectID] = owned{r, others}
+		}
+	}
+	return out
+}
+
 // byObject returns the records by their objects, which have one each.
 func (c content) byObject() map[model.ObjectID]Record {
 	out := map[model.ObjectID]Record{}
