@@ -20,8 +20,8 @@ type resettingMapper struct {
 	discovery discovery.Client
 
 	mu    sync.Mutex
-	known meta.RESTMapper // guarded by mu; nil until it is asked for
-	reset time.Time       // guarded by mu; when the cache was last dropped
+	known *kinds    // guarded by mu; nil until it is asked for
+	reset time.Time // guarded by mu; when the cache was last dropped
 }
 
 func newResettingMapper(d discovery.Client) *resettingMapper { return &resettingMapper{discovery: d} }
@@ -36,9 +36,37 @@ func (m *resettingMapper) mapper() (meta.RESTMapper, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.known = discovery.Mapper(groups)
+		m.known = &kinds{RESTMapper: discovery.Mapper(groups)}
 	}
 	return m.known, nil
+}
+
+// kinds is a mapper that keeps the mappings that it has found: client-go's goes through all groups for each.
+type kinds struct {
+	meta.RESTMapper
+	found sync.Map // from kindKey to *meta.RESTMapping
+}
+
+// kindKey is a kind, and a version of it.
+type kindKey struct {
+	schema.GroupKind
+	version string
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (k *kinds) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if len(versions) != 1 {
+		return k.RESTMapper.RESTMapping(gk, versions...)
+	}
+	key := kindKey{gk, versions[0]}
+	if m, ok := k.found.Load(key); ok {
+		return m.(*meta.RESTMapping), nil
+	}
+	m, err := k.RESTMapper.RESTMapping(gk, versions...)
+	if err == nil {
+		k.found.Store(key, m)
+	}
+	return m, err
 }
 
 // Reset drops the cache.
