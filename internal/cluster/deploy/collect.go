@@ -34,9 +34,9 @@ type CollectRequest struct {
 	// Owner returns the resource that now declares an object, if any. An object that another resource declares is
 	// passed to it instead of being deleted. Nil means that no resource declares any.
 	Owner func(model.ObjectID) (model.ManifestName, bool)
-	// RunID, if set, restricts the collection to objects that the session of this ID changed last; the others stay
-	// recorded.
-	RunID string
+	// RunID, if set, returns the ID of a session: the collection is restricted to objects that it changed last, and the others stay
+	// recorded. An empty one restricts nothing. It is called only if there are leftovers.
+	RunID func() string
 	// Declined are declared objects that were not applied on purpose. Their records stay as they are.
 	Declined []model.ObjectID
 	// AtOnce deletes leftovers that serve although the applied workloads are not ready: their readiness does not matter.
@@ -82,7 +82,10 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if leftovers = req.undeclared(leftovers); len(leftovers) == 0 {
 		return req.Memory.Replace(req.Resource, now, req.Command)
 	}
-	later, keep := false, ""
+	later, keep, run := false, "", ""
+	if req.RunID != nil {
+		run = req.RunID()
+	}
 	if req.Keep != nil {
 		keep = req.Keep()
 	}
@@ -125,7 +128,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if len(refs) > 0 {
 		logstore.Infof(req.Logger, "Collecting what %s no longer declares:", req.Resource)
 		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Found: req.Memory, Wait: req.WaitLimit > 0, WaitLimit: req.WaitLimit, Look: req.WaitLimit <= 0,
-			Timeout: req.Timeout, Logger: req.Logger, RunID: req.RunID, Done: func(ref ObjectRef, outcome DeleteOutcome) {
+			Timeout: req.Timeout, Logger: req.Logger, RunID: run, Done: func(ref ObjectRef, outcome DeleteOutcome) {
 				switch outcome {
 				case OutcomeElsewhere:
 				case OutcomeGoing:

@@ -421,7 +421,7 @@ func (c *Cluster) before(memory *deploy.Memory, name model.ManifestName) (func(m
 func (c *Cluster) collect(ctx context.Context, memory *deploy.Memory, req Request, applied []model.AppliedObject, command model.Cmd, declined ...model.ObjectID) error {
 	keep := func() string { return c.prune.keeps(ctx, c, memory, req.Declared, req.Chosen, req.Namespace) }
 	return c.applier.Collect(ctx, deploy.CollectRequest{Memory: memory, Resource: req.Manifest.Name, Applied: applied, Command: command, Declined: declined, Keep: keep, AtRest: req.AtRest, AtOnce: req.Manifest.K8s.PodReadiness == model.PodIgnore,
-		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
+		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: func() string { return c.ownRun(ctx) }, Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }
 
