@@ -15,7 +15,7 @@ const (
 	// usual is the amount of garbage, in percent of the memory in use, at which the collector runs even while hone is busy. With the
 	// memory of some hundred resources, where a collection takes long, the limit is seldom. Between littleInUse and muchInUse it rises
 	// in steps, because the memory in use fluctuates by some MB.
-	usual, seldom, step    = 100, 300, 50
+	usual, seldom, step    = 200, 300, 50
 	littleInUse, muchInUse = 10 << 20, 20 << 20
 	// most is the number of bytes in use and of garbage together that the limit lets pass, as at the start of 1,000 resources; it is never
 	// below least percent.

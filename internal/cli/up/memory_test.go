@@ -58,7 +58,7 @@ func forced() uint32 {
 }
 
 func TestLimitFor(t *testing.T) {
-	for inUse, want := range map[uint64]int{0: 100, 8: 100, 10: 100, 12: 100, 13: 150, 15: 200, 18: 250, 20: 300, 25: 200, 40: 100, 50: 50, 60: 50, 80: 50, 4000: 50} {
+	for inUse, want := range map[uint64]int{0: 200, 8: 200, 10: 200, 14: 200, 15: 250, 20: 300, 25: 200, 40: 100, 50: 50, 60: 50, 80: 50, 4000: 50} {
 		if got := limitFor(inUse << 20); got != want {
 			t.Errorf("%d MB: %d, want %d", inUse, got, want)
 		}
