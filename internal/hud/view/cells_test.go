@@ -501,6 +501,9 @@ func TestTimes(t *testing.T) {
 		if got := Age(now.Add(-d), now); got != want {
 			t.Errorf("Age(%s) = %q, want %q", d, got, want)
 		}
+		if got, want := ago(now.Add(-d), now), map[bool]string{true: "just now", false: want + " ago"}[want == "now"]; got != want {
+			t.Errorf("ago(%s) = %q, want %q", d, got, want)
+		}
 	}
 }
 

@@ -145,7 +145,7 @@ func (p *page) container(pod state.Pod, c model.Container, old bool) {
 	}
 	switch at := c.FinishedAt; {
 	case c.State == model.ContainerTerminated && !at.IsZero():
-		line.Cell = append(line.Cell, Span{"  " + Age(at, p.now) + " ago", Dim})
+		line.Cell = append(line.Cell, Span{"  " + ago(at, p.now), Dim})
 	case c.State == model.ContainerRunning && !c.StartedAt.IsZero():
 		line.Cell = append(line.Cell, Span{"  " + Age(c.StartedAt, p.now), Dim})
 	}
@@ -163,7 +163,7 @@ func (p *page) container(pod state.Pod, c model.Container, old bool) {
 	}
 	for _, f := range pod.Unhealthy {
 		if f.Container == c.Name && !old {
-			p.add(8, Span{fmt.Sprintf("      %s probe failed: %s", f.Kind, text.Clean(f.Answer)), Warn}, Span{"  " + Age(f.At, p.now) + " ago", Dim})
+			p.add(8, Span{fmt.Sprintf("      %s probe failed: %s", f.Kind, text.Clean(f.Answer)), Warn}, Span{"  " + ago(f.At, p.now), Dim})
 		}
 	}
 	if c.Message != "" {

@@ -43,6 +43,14 @@ func Age(at, now time.Time) string {
 	return "now"
 }
 
+// ago formats the time since another time as a part of a sentence: "12 s ago", "just now".
+func ago(at, now time.Time) string {
+	if age := Age(at, now); age != "now" {
+		return age + " ago"
+	}
+	return "just now"
+}
+
 // coarse formats a duration in its largest unit.
 func coarse(d time.Duration) string {
 	switch {

@@ -68,7 +68,7 @@ func (b *builder) why(p *page, name model.ManifestName, depth int, seen map[mode
 	case u.TakenDown != "":
 		say(Dim, "was deleted by "+u.TakenDown+"; an update applies it again")
 	case s.UpdateErr != "":
-		line := say(Bad, "failed "+Age(s.Last.FinishedAt, b.now)+" ago: "+firstLine(s.UpdateErr))
+		line := say(Bad, "failed "+ago(s.Last.FinishedAt, b.now)+": "+firstLine(s.UpdateErr))
 		line.Target.Span = s.Last.Span
 		if !u.RetryAt.IsZero() {
 			line.Cell = append(line.Cell, Span{"  it is tried again in " + Elapsed(u.RetryAt.Sub(b.now)), Warn})
