@@ -147,6 +147,12 @@ func (c *Client) View(ctx context.Context) (v api.View, err error) {
 	return v, err
 }
 
+// Status returns how the session is.
+func (c *Client) Status(ctx context.Context) (st api.Status, err error) {
+	err = c.ask(ctx, http.MethodGet, "/api/status", nil, &st)
+	return st, err
+}
+
 // Shell returns where a shell of a resource can run; query is the query of GET /api/shell.
 func (c *Client) Shell(ctx context.Context, query url.Values) (s api.Shell, err error) {
 	err = c.ask(ctx, http.MethodGet, "/api/shell?"+query.Encode(), nil, &s)

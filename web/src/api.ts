@@ -229,6 +229,35 @@ export interface Event {
   v: number;
 }
 
+/** Explanation explains a failure, or a resource that is stuck, as the screen's card does. */
+export interface Explanation {
+  also?: string[];
+  /** Cause explains it, a line each. Where names the pod and the container. */
+  cause?: string[];
+  /** Changed are the files whose change it began with. */
+  changed?: string[];
+  /** Cluster is the cluster of the resource, in a session that works on several. */
+  cluster?: string;
+  failedAfter?: string[];
+  /** LookFirst are failing resources that it depends on and that failed before it, FailedAfter those that failed in consequence, and Waiting those that wait for it. */
+  lookFirst?: string[];
+  /** Mend are things to do about it. */
+  mend?: string[];
+  /** Place is the first place in the source tree that the output or the cause names. */
+  place?: Place;
+  /** Resource is the resource that failed; Also are further ones that failed for the same reason. */
+  resource: string;
+  /** Said is the message of Kubernetes, where the cause is shorter. */
+  said?: string[];
+  since?: string;
+  /** Title names the failure in a few words. */
+  title: string;
+  waiting?: string[];
+  where?: string;
+  /** Written are the lines of its output that matter. A program has written them: they are data. */
+  written?: string[];
+}
+
 /** Failure is the body of every response that is not a success. */
 export interface Failure {
   error: string;
@@ -823,6 +852,14 @@ export interface Paused {
   tiltfileFiles: number;
 }
 
+/** Place is a place in a source file, as a person writes it. */
+export interface Place {
+  column?: number;
+  /** File is relative to the Tiltfile's folder if it lies below it. */
+  file: string;
+  line: number;
+}
+
 /** Plan lists the changes that an operation would make, as the API server predicts them before anything is written. */
 export interface Plan {
   context: string;
@@ -1309,6 +1346,38 @@ export interface StateTable {
   doc: string;
   entries: number;
   name: string;
+}
+
+/** Status is the answer to how a session is: GET /api/status. */
+export interface Status {
+  cluster?: string;
+  /** Clusters are the clusters of a session that works on several, its own first. */
+  clusters?: Cluster[];
+  failed: number;
+  /** Findings are notices, then failures, causes first, then the resources that are not simply well, in the order of the screen. */
+  findings: StatusFinding[];
+  idle: number;
+  /** OK, Updating, Waiting, Failed, Unknown and Idle count the resources. */
+  ok: number;
+  /** Session is the name of the session, and Cluster the name of its place in the cluster. */
+  session: string;
+  tiltfile: string;
+  unknown: number;
+  updating: number;
+  waiting: number;
+}
+
+/** StatusFinding is a thing to know about a session: a notice, a failure, or a resource that is not simply well. */
+export interface StatusFinding {
+  /** Cluster is the cluster of the resource, in a session that works on several. */
+  cluster?: string;
+  /** Failure explains a failure. */
+  failure?: Explanation;
+  /** Kind is notice, failure, or the status of a resource: waiting, updating, warning or unknown. */
+  kind: string;
+  resource?: string;
+  /** Text describes it in one line; empty for a failure. */
+  text?: string;
 }
 
 /** Subscriber is one of hone's internal components. State is running, backing off or done. */

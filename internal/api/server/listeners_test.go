@@ -133,7 +133,9 @@ func TestStop(t *testing.T) {
 
 // TestEveryTableIsServed gets each of them, by both formats.
 func TestEveryTableIsServed(t *testing.T) {
-	f := serveLive(t)
+	f := serveLive(t, func(s *Subscriber) {
+		s.options.Status = func(store.View, time.Time) api.Status { return api.Status{Tiltfile: "hunter22"} }
+	})
 	m := statetest.K8s("web", statetest.Image("web"))
 	loaded := statetest.Loaded(m)
 	loaded.Result.Secrets = []model.Secret{{Name: "db", Key: "password", Value: "hunter22"}}
@@ -172,8 +174,10 @@ func TestEveryTableIsServed(t *testing.T) {
 			t.Errorf("%s: %d %.300s", path, code, body)
 		}
 	}
-	if _, body := f.ask("unix", "GET", "/api/view", ""); strings.Contains(body, "hunter22") || !json.Valid([]byte(body)) {
-		t.Errorf("%s", body)
+	for _, path := range []string{"/api/view", "/api/status"} {
+		if code, body := f.ask("unix", "GET", path, ""); code != 200 || strings.Contains(body, "hunter22") || !json.Valid([]byte(body)) {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package answers answers questions about a running session, in the words of its screen: how it is, why a resource is as it is, where the
 // newest save runs, and which lines of the logs tell more. Commands print the answers, and the tools of hone mcp send them.
 //
-// It asks the session's API for the state and for lines of the log, and applies the same functions to them as the screen does.
+// It asks the session's API for the state and for lines of the log, and applies the same functions to them as the screen does. How the
+// session is, which is asked most, the session itself answers with these functions: its whole state is long.
 //
 // Texts of others are cleaned: they hold no escape sequences. Secrets are gone, since the API sends none.
 package answers
@@ -27,8 +28,15 @@ type Session struct {
 	// Shown is the state as the API shows it.
 	Shown api.View
 
+	moment
+}
+
+// moment is a state at a time, in the words of the screen.
+type moment struct {
 	view store.View
 	at   time.Time
+	// files is set if the session's files are on this machine, so that places in them can be found.
+	files bool
 }
 
 // Of reads the state of a session.
@@ -46,7 +54,7 @@ func Of(ctx context.Context, c *client.Client) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{Client: c, Shown: kept.View, view: v, at: kept.CreatedAt}, nil
+	return &Session{Client: c, Shown: kept.View, moment: moment{v, kept.CreatedAt, c.Session.Socket != ""}}, nil
 }
 
 // resource returns a resource that a user has named.

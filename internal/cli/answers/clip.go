@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // Clip bounds the texts of a finding, for a reader with little room: each to a number of characters, each list to a number of entries.
 func (f Finding) Clip(chars, entries int) Finding {
 	f.Text = words.ClipChars(f.Text, chars)
-	f.Failure = f.Failure.clip(chars, entries)
+	f.Failure = clipFailure(f.Failure, chars, entries)
 	return f
 }
 
 // Clip is as for a Finding.
 func (r Reason) Clip(chars, entries int) Reason {
 	r.Text = words.ClipChars(r.Text, chars)
-	r.Failure = r.Failure.clip(chars, entries)
+	r.Failure = clipFailure(r.Failure, chars, entries)
 	return r
 }
 
@@ -35,7 +36,8 @@ func (l LogLine) Clip(chars, _ int) LogLine {
 	return l
 }
 
-func (f *Failure) clip(chars, entries int) *Failure {
+// clipFailure is as Clip for a Finding; without a failure, there is none.
+func clipFailure(f *api.Explanation, chars, entries int) *api.Explanation {
 	if f == nil {
 		return nil
 	}

@@ -16,48 +16,17 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/status"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // Place is a place in a source file.
-type Place struct {
-	// File is relative to the Tiltfile's folder if it lies below it.
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column,omitempty"`
-}
+type Place api.Place
 
 // String returns file:line.
 func (p Place) String() string { return p.File + ":" + strconv.Itoa(p.Line) }
 
 // Failure explains a failure, or a resource that is stuck, as the screen's card does.
-type Failure struct {
-	// Resource is the resource that failed; Also are further ones that failed for the same reason.
-	Resource string   `json:"resource"`
-	Also     []string `json:"also,omitempty"`
-	// Cluster is the cluster of the resource, in a session that works on several.
-	Cluster string `json:"cluster,omitempty"`
-	// Title names the failure in a few words.
-	Title string    `json:"title"`
-	Since time.Time `json:"since,omitzero"`
-	// Cause explains it, a line each. Where names the pod and the container.
-	Cause []string `json:"cause,omitempty"`
-	Where string   `json:"where,omitempty"`
-	// Place is the first place in the source tree that the output or the cause names.
-	Place *Place `json:"place,omitempty"`
-	// Changed are the files whose change it began with.
-	Changed []string `json:"changed,omitempty"`
-	// Written are the lines of its output that matter. A program has written them: they are data.
-	Written []string `json:"written,omitempty"`
-	// Mend are things to do about it.
-	Mend []string `json:"mend,omitempty"`
-	// Said is the message of Kubernetes, where the cause is shorter.
-	Said []string `json:"said,omitempty"`
-	// LookFirst are failing resources that it depends on and that failed before it, FailedAfter those that failed in consequence, and
-	// Waiting those that wait for it.
-	LookFirst   []string `json:"lookFirst,omitempty"`
-	FailedAfter []string `json:"failedAfter,omitempty"`
-	Waiting     []string `json:"waiting,omitempty"`
-}
+type Failure api.Explanation
 
 // foreignMark begins each line that a program has written.
 const foreignMark = "│ "
@@ -84,7 +53,7 @@ func (f Failure) Body() (out []string) {
 		}
 	}
 	if f.Place != nil {
-		line("at: ", f.Place.String())
+		line("at: ", Place(*f.Place).String())
 	}
 	line("", f.Cause...)
 	if f.Where != "" {
@@ -122,35 +91,33 @@ func (f Failure) brief() Failure {
 	return f
 }
 
-// failure reads the lines that explain a card.
-func (s *Session) failure(ctx context.Context, c view.Card) Failure {
+// failure explains a card with the lines of a log.
+func (s *moment) failure(logs view.LogReader, c view.Card) Failure {
 	f := Failure{Resource: string(c.Resource), Also: names(c.Also), Title: c.Title, Cluster: s.clusterOf(c.Resource), Since: c.Since, Cause: c.Cause, Where: c.Where,
-		Written: c.Excerpt(reader{ctx, s}), Mend: c.Helps, Said: c.Said, LookFirst: names(c.After), Changed: s.relative(c.Saved)}
+		Written: c.Excerpt(logs), Mend: c.Helps, Said: c.Said, LookFirst: names(c.After), Changed: s.relative(c.Saved)}
 	for _, x := range c.Consequences {
 		f.FailedAfter = append(f.FailedAfter, string(x.Resource)+", "+x.String())
 	}
 	for _, ring := range c.Waiting {
 		f.Waiting = append(f.Waiting, names(ring)...)
 	}
-	f.Place = s.place(c, f.Written)
+	if s.files {
+		f.Place = s.place(c, f.Written)
+	}
 	return f
 }
 
-// place returns the first place in the source tree that the lines of a failure name, or its causes. Files are only looked for if the session
-// runs on this machine.
-func (s *Session) place(c view.Card, lines []string) *Place {
-	if s.Client.Session.Socket == "" {
-		return nil
-	}
+// place returns the first place in the source tree that the lines of a failure name, or its causes.
+func (s *moment) place(c view.Card, lines []string) *api.Place {
 	file, at, ok := status.FirstPlace(s.view, c.Resource, slices.Concat(lines, c.Cause), rawfile.IsRegular)
 	if !ok {
 		return nil
 	}
-	return &Place{File: s.relative([]string{file})[0], Line: at.Line, Column: at.Column}
+	return &api.Place{File: s.relative([]string{file})[0], Line: at.Line, Column: at.Column}
 }
 
 // relative returns paths as the user writes them: relative to the Tiltfile's folder if they lie below it.
-func (s *Session) relative(paths []string) []string {
+func (s *moment) relative(paths []string) []string {
 	var out []string
 	folder := filepath.Dir(state.TheTiltfile(s.view).Path)
 	for _, p := range paths {

@@ -6,33 +6,27 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/hone-dev/hone/internal/api/page"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Finding is a thing to know about a session: a notice, a failure, or a resource that is not simply well.
-type Finding struct {
-	// Kind is notice, failure, or the status of a resource: waiting, updating, warning or unknown.
-	Kind     string `json:"kind"`
-	Resource string `json:"resource,omitempty"`
-	// Cluster is the cluster of the resource, in a session that works on several.
-	Cluster string `json:"cluster,omitempty"`
-	// Text describes it in one line; empty for a failure.
-	Text string `json:"text,omitempty"`
-	// Failure explains a failure.
-	Failure *Failure `json:"failure,omitempty"`
-}
+type Finding api.StatusFinding
 
 // String returns the finding as a command prints it.
 func (f Finding) String() string {
 	switch {
 	case f.Failure != nil:
-		return f.Failure.String()
+		return (*Failure)(f.Failure).String()
 	case f.Resource == "":
 		return "! " + f.Text
 	}
@@ -47,23 +41,7 @@ func (f Finding) String() string {
 var signs = map[string]string{string(view.Waiting): "◌", string(view.Updating): "●", string(view.Warning): "▲", string(view.Unknown): "?"}
 
 // Status is the answer to how a session is.
-type Status struct {
-	// Session is the name of the session, Project and Cluster are the names of its folder and its place in the cluster.
-	Session  string `json:"session"`
-	Tiltfile string `json:"tiltfile"`
-	Cluster  string `json:"cluster,omitempty"`
-	// Clusters are the clusters of a session that works on several, its own first.
-	Clusters []api.Cluster `json:"clusters,omitempty"`
-	// OK, Updating, Waiting, Failed, Unknown and Idle count the resources.
-	OK       int `json:"ok"`
-	Updating int `json:"updating"`
-	Waiting  int `json:"waiting"`
-	Failed   int `json:"failed"`
-	Unknown  int `json:"unknown"`
-	Idle     int `json:"idle"`
-	// Findings are notices, then failures, causes first, then the resources that are not simply well, in the order of the screen.
-	Findings []Finding `json:"findings"`
-}
+type Status api.Status
 
 // Head returns the status without its findings, in one line.
 func (s Status) Head() string {
@@ -109,33 +87,53 @@ func (s Status) where() string {
 // Broken reports whether something fails.
 func (s Status) Broken() bool { return s.Failed > 0 }
 
-// Status answers how the session is.
-func (s *Session) Status(ctx context.Context) Status {
+// AskStatus asks a session how it is.
+func AskStatus(ctx context.Context, c *client.Client) (Status, error) {
+	of, err := c.Status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	of.Session = cmp.Or(c.Session.Name, of.Session)
+	of.Tiltfile, of.Cluster, of.Clusters = text.Clean(of.Tiltfile), text.Clean(of.Cluster), cleanClusters(of.Clusters)
+	for i := range of.Findings {
+		f := &of.Findings[i]
+		f.Cluster, f.Text = text.Clean(f.Cluster), text.Clean(f.Text)
+	}
+	return Status(of), nil
+}
+
+// Answer returns a function that answers how the session of this process is, in a state at a time. logs are its logs.
+func Answer(logs view.LogReader) func(v store.View, at time.Time) api.Status {
+	return func(v store.View, at time.Time) api.Status { return (&moment{v, at, true}).status(logs) }
+}
+
+// status answers how the session is.
+func (s *moment) status(logs view.LogReader) api.Status {
 	v := view.Build(s.view, s.at, 0)
-	c := v.Header.Counts
-	out := Status{Session: cmp.Or(s.Client.Session.Name, filepath.Base(filepath.Dir(s.Shown.Tiltfile))), Tiltfile: text.Clean(s.Shown.Tiltfile), Cluster: text.Clean(v.Header.Target),
-		OK: c.Well, Updating: c.Updating, Waiting: c.Waiting, Failed: c.Failed, Unknown: c.Unknown, Idle: c.Idle, Findings: []Finding{}, Clusters: cleanClusters(s.Shown.Clusters)}
+	c, tiltfile := v.Header.Counts, state.TheSession(s.view).Tiltfile
+	out := api.Status{Session: filepath.Base(filepath.Dir(tiltfile)), Tiltfile: tiltfile, Cluster: v.Header.Target,
+		OK: c.Well, Updating: c.Updating, Waiting: c.Waiting, Failed: c.Failed, Unknown: c.Unknown, Idle: c.Idle, Findings: []api.StatusFinding{}, Clusters: page.Clusters(s.view)}
 	for _, n := range v.Notices {
-		out.Findings = append(out.Findings, Finding{Kind: "notice", Text: text.Clean(words.OneLine(n.Span().Text))})
+		out.Findings = append(out.Findings, api.StatusFinding{Kind: "notice", Text: words.OneLine(n.Span().Text)})
 	}
 	explained := map[model.ManifestName]bool{}
 	for _, card := range v.Cards {
-		f := s.failure(ctx, card).brief()
-		out.Findings = append(out.Findings, Finding{Kind: "failure", Resource: f.Resource, Cluster: f.Cluster, Failure: &f})
+		f := api.Explanation(s.failure(logs, card).brief())
+		out.Findings = append(out.Findings, api.StatusFinding{Kind: "failure", Resource: f.Resource, Cluster: f.Cluster, Failure: &f})
 		for _, r := range v.Rows {
 			explained[r.Name] = explained[r.Name] || card.Explains(r.Name)
 		}
 	}
 	for _, r := range v.Rows {
 		if _, tell := signs[string(r.Status)]; tell && !explained[r.Name] {
-			out.Findings = append(out.Findings, Finding{Kind: string(r.Status), Resource: string(r.Name), Cluster: s.clusterOf(r.Name), Text: text.Clean(words.OneLine(r.Important().String()))})
+			out.Findings = append(out.Findings, api.StatusFinding{Kind: string(r.Status), Resource: string(r.Name), Cluster: s.clusterOf(r.Name), Text: words.OneLine(r.Important().String())})
 		}
 	}
 	return out
 }
 
 // clusterOf returns the name of the cluster of a resource, in a session that works on several.
-func (s *Session) clusterOf(name model.ManifestName) string {
+func (s *moment) clusterOf(name model.ManifestName) string {
 	m := state.Resources.In(s.view).Value(string(name)).Manifest
 	if !m.IsK8s() || len(state.DeclaredClusters(s.view)) == 0 {
 		return ""

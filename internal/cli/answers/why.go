@@ -6,6 +6,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -14,13 +15,13 @@ type Reason struct {
 	// Text is a line: what the resource does, waits for, or lacks. Lines about the resources that it waits for are indented.
 	Text string `json:"text,omitempty"`
 	// Failure explains a failure of the resource, or of one that it waits for.
-	Failure *Failure `json:"failure,omitempty"`
+	Failure *api.Explanation `json:"failure,omitempty"`
 }
 
 // String returns the reason as a command prints it.
 func (r Reason) String() string {
 	if r.Failure != nil {
-		return r.Failure.String()
+		return (*Failure)(r.Failure).String()
 	}
 	return r.Text
 }
@@ -37,7 +38,7 @@ func (s *Session) Why(ctx context.Context, name string) ([]Reason, error) {
 	}
 	for _, card := range view.Build(s.view, s.at, 0).Cards {
 		if card.Concerns(model.ManifestName(name)) {
-			f := s.failure(ctx, card)
+			f := api.Explanation(s.failure(reader{ctx, s}, card))
 			out = append(out, Reason{Failure: &f})
 		}
 	}

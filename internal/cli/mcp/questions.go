@@ -39,12 +39,14 @@ func (s *Server) addQuestions() {
 type statusIn struct{ paged }
 
 func status(ctx context.Context, c call, _ statusIn) (a answer[answers.Finding], err error) {
-	of, err := answers.Of(ctx, c.session)
+	st, err := answers.AskStatus(ctx, c.session)
 	if err != nil {
 		return a, err
 	}
-	st := of.Status(ctx)
-	a.summary, a.items, a.foreign = st.Head(), st.Findings, true
+	a.summary, a.foreign = st.Head(), true
+	for _, f := range st.Findings {
+		a.items = append(a.items, answers.Finding(f))
+	}
 	switch {
 	case st.Failed > 0:
 		a.next = "why, for the lines of output that matter: begin with " + firstFailed(st)
@@ -132,7 +134,7 @@ func why(ctx context.Context, c call, in whyIn) (a answer[answers.Reason], err e
 		if f := r.Failure; f != nil {
 			a.summary = f.Resource + ": " + f.Title
 			if f.Place != nil {
-				a.summary += ", at " + f.Place.String()
+				a.summary += ", at " + answers.Place(*f.Place).String()
 			}
 			a.next = "mend it and save the file: the update follows by itself; then status. More lines: logs of " + f.Resource
 			break

@@ -197,7 +197,7 @@ func settledSum(rep api.SettleReport, counts map[api.SettleResult]int) string {
 func card(b *strings.Builder, p *api.ProblemEvent, place *api.SourcePlace, lines []string) {
 	f := answers.Failure{Cause: append(linesOf(p.Cause), linesOf(p.Detail)...), Mend: linesOf(p.Mend), Written: lines}
 	if place != nil {
-		f.Place = &answers.Place{File: near(place.File), Line: place.Line, Column: place.Column}
+		f.Place = &api.Place{File: near(place.File), Line: place.Line, Column: place.Column}
 	}
 	for _, l := range f.Body() {
 		fmt.Fprintf(b, "    %s\n", l)

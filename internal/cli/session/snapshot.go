@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/answers"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
@@ -157,7 +158,7 @@ func serveSnapshot(ctx context.Context, g *command.Global, o viewOptions, past s
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		served <- server.ServePast(ctx, server.Options{Version: command.Version, TCP: l, Token: rand.Text(), PageLogin: login, Page: web.Files(), Docs: docs.HTML, Logs: logs}, past)
+		served <- server.ServePast(ctx, server.Options{Version: command.Version, TCP: l, Token: rand.Text(), PageLogin: login, Page: web.Files(), Docs: docs.HTML, Logs: logs, Status: answers.Answer(logs)}, past)
 	}()
 	if o.noOpen {
 		fmt.Fprintln(g.Stdout, address)

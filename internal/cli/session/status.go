@@ -10,6 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/cli/answers"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 func newStatus(g *command.Global) *cobra.Command {
@@ -24,13 +26,13 @@ It exits with %d, or with %d if something fails.`, command.ExitOK, command.ExitF
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var status answers.Status
-			err := q.ask(cmd.Context(), g, func(s *answers.Session) (any, error) {
-				status = s.Status(cmd.Context())
-				return status, nil
+			err := q.ask(cmd.Context(), g, func(c *client.Client) (_ any, err error) {
+				status, err = answers.AskStatus(cmd.Context(), c)
+				return status, err
 			}, func(out io.Writer) {
 				fmt.Fprintln(out, status.Head())
 				for _, f := range status.Findings {
-					fmt.Fprintln(out, f)
+					fmt.Fprintln(out, answers.Finding(f))
 				}
 			})
 			if err == nil && status.Broken() {
@@ -39,7 +41,7 @@ It exits with %d, or with %d if something fails.`, command.ExitOK, command.ExitF
 			return err
 		},
 	}
-	q.add(c, answers.Status{})
+	q.add(c, api.Status{})
 	return c
 }
 
@@ -54,7 +56,7 @@ concern it, each with its cause, its place in the source, the lines of its outpu
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var reasons []answers.Reason
-			return q.ask(cmd.Context(), g, func(s *answers.Session) (_ any, err error) {
+			return q.askState(cmd.Context(), g, func(s *answers.Session) (_ any, err error) {
 				reasons, err = s.Why(cmd.Context(), args[0])
 				return reasons, err
 			}, func(out io.Writer) {
@@ -79,7 +81,7 @@ is not, and the containers that have it or lack it. With names, only of these re
 		Example: "  hone diff\n  hone diff api",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var changes []answers.Change
-			return q.ask(cmd.Context(), g, func(s *answers.Session) (_ any, err error) {
+			return q.askState(cmd.Context(), g, func(s *answers.Session) (_ any, err error) {
 				changes, err = s.Changes(args)
 				return changes, err
 			}, func(out io.Writer) {
@@ -110,7 +112,7 @@ func (q *question) add(c *cobra.Command, document any) {
 }
 
 // ask asks the chosen session, and prints the answer: as a document if the user has chosen a format, else with text.
-func (q *question) ask(ctx context.Context, g *command.Global, get func(*answers.Session) (any, error), text func(io.Writer)) error {
+func (q *question) ask(ctx context.Context, g *command.Global, get func(*client.Client) (any, error), text func(io.Writer)) error {
 	write, err := command.DocumentWriter(q.output, q.of)
 	if err != nil {
 		return err
@@ -119,11 +121,7 @@ func (q *question) ask(ctx context.Context, g *command.Global, get func(*answers
 	if err != nil {
 		return err
 	}
-	s, err := answers.Of(ctx, session)
-	if err != nil {
-		return err
-	}
-	doc, err := get(s)
+	doc, err := get(session)
 	if err != nil {
 		return err
 	}
@@ -132,4 +130,15 @@ func (q *question) ask(ctx context.Context, g *command.Global, get func(*answers
 	}
 	text(g.Stdout)
 	return nil
+}
+
+// askState is ask for a question about the whole state of the session.
+func (q *question) askState(ctx context.Context, g *command.Global, get func(*answers.Session) (any, error), text func(io.Writer)) error {
+	return q.ask(ctx, g, func(c *client.Client) (any, error) {
+		s, err := answers.Of(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return get(s)
+	}, text)
 }

@@ -30,8 +30,8 @@ var shapes = []shape{{100, 5}, {1000, 1}, {1000, 5}}
 const (
 	// manyTime bounds the time until everything is ready.
 	manyTime = 10 * saveTimeout
-	// manyKeys and manySaves are the numbers of measurements in a session at rest.
-	manyKeys, manySaves = 60, 20
+	// manyKeys, manySaves and manyAnswers are the numbers of measurements in a session at rest.
+	manyKeys, manySaves, manyAnswers = 60, 20, 10
 	// keyTime bounds the time of one key.
 	keyTime = 10 * time.Second
 )
@@ -45,7 +45,8 @@ type reading struct {
 	rest time.Duration
 	// first is the time until a save was in the container, ready the time until everything ran.
 	first, ready time.Duration
-	keys, saves  times
+	// answers are the times of hone status.
+	keys, saves, answers times
 }
 
 // measureMany measures a session of many resources in several clusters, with a screen.
@@ -110,7 +111,7 @@ func (b *bench) many(ctx context.Context, s shape, node string) (r reading, err 
 		return r, err
 	}
 	r.ready = time.Since(began)
-	return r, errors.Join(r.atRest(ctx, up.Cmd.Process.Pid), r.press(ctx, term), p.save(ctx, &r))
+	return r, errors.Join(r.atRest(ctx, up.Cmd.Process.Pid), r.press(ctx, term), p.save(ctx, &r), p.ask(ctx, &r))
 }
 
 // firstSave saves as soon as the container runs.
@@ -219,6 +220,18 @@ func (p *manyProject) save(ctx context.Context, r *reading) error {
 	return nil
 }
 
+// ask measures the answers to how the session is.
+func (p *manyProject) ask(ctx context.Context, r *reading) error {
+	for range manyAnswers {
+		use, err := p.Run(ctx, "status")
+		if err != nil {
+			return err
+		}
+		r.answers = append(r.answers, use.Wall)
+	}
+	return nil
+}
+
 // manyRows prints the figures of a shape beside the earlier shapes.
 func (t *table) manyRows(r reading, before []reading) {
 	memory := func(r reading) float64 { return float64(r.rss - r.base) }
@@ -231,6 +244,7 @@ func (t *table) manyRows(r reading, before []reading) {
 	t.many(r, before, "first live update", short(r.first), false, func(r reading) float64 { return float64(r.first) })
 	t.many(r, before, "everything ready", short(r.ready), true, func(r reading) float64 { return float64(r.ready) })
 	t.many(r, before, "save to container", r.saves.String(), false, func(r reading) float64 { return float64(r.saves.median()) })
+	t.many(r, before, "hone status", r.answers.String(), false, func(r reading) float64 { return float64(r.answers.median()) })
 }
 
 // many prints one figure and its ratio to the same figure of the other shapes. each means that the figure is divided by the resources.

@@ -1,0 +1,98 @@
+package answers
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/server"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// serve serves a session as it was at one moment, and returns a client of it.
+func serve(t testing.TB, v store.View, at time.Time) *client.Client {
+	t.Helper()
+	logs, err := logstore.New(logstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "token"
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- server.ServePast(ctx, server.Options{Version: "1.2.3", TCP: l, Token: token, Logs: logs, Status: Answer(logs), PageLogin: server.NewPageLogin(l),
+			Page: fstest.MapFS{"index.html": {Data: []byte("page")}}}, server.Past{View: v, At: at, By: "1.2.3"})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := logs.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	a := l.Addr().(*net.TCPAddr)
+	return client.At(sessions.Info{Name: "shop", StartedAt: time.Unix(1, 0), Host: a.IP.String(), Port: a.Port}, token)
+}
+
+// deployment is a Deployment as an object in JSON.
+const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"labels":{"app.kubernetes.io/managed-by":"hone"},"name":"%[1]s","namespace":"default"},` +
+	`"spec":{"replicas":5,"selector":{"matchLabels":{"app":"%[1]s"}},"template":{"metadata":{"labels":{"app":"%[1]s"}},"spec":{"containers":[{"env":[` +
+	`{"name":"PORT","value":"8080"},{"name":"LOG_LEVEL","value":"debug"}],"image":"registry.example.com/shop/%[1]s","name":"main","ports":[{"containerPort":8080}],` +
+	`"readinessProbe":{"httpGet":{"path":"/healthz","port":8080}},"resources":{"limits":{"memory":"64Mi"}}}]}}}}`
+
+// many is a session of n resources with pods each, all built and running.
+func many(tb testing.TB, n, pods int) store.View {
+	s := hudtest.New()
+	var tf model.Tiltfile
+	for i := range n {
+		name := model.ManifestName(fmt.Sprintf("service-%03d", i))
+		dir := "/home/dev/shop/" + string(name)
+		tf.Manifests = append(tf.Manifests, model.Manifest{Name: name, AutoInit: true, Labels: []string{fmt.Sprintf("team-%d", i%7)},
+			Images: []model.ImageTarget{{Ref: "registry.example.com/shop/" + string(name), Docker: &model.DockerBuild{Context: dir},
+				LiveUpdate: model.LiveUpdate{Syncs: []model.Sync{{LocalPath: dir, RemotePath: "/app"}}}, Watch: model.WatchSpec{Paths: []string{dir}}}},
+			K8s: &model.K8sTarget{PodReadiness: model.PodWait, Objects: []model.K8sObject{{APIVersion: "apps/v1", Kind: "Deployment", Name: string(name),
+				JSON: fmt.Sprintf(deployment, name)}}}})
+	}
+	s.Open(tf)
+	for i, m := range tf.Manifests {
+		at := time.Duration(i+2) * time.Second
+		id := model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: string(m.Name)}
+		for b := range 3 {
+			s.Build(m.Name, b+1, at, at+time.Millisecond, hudtest.Applied("image", id), "main.go")
+		}
+		for p := range pods {
+			pod := hudtest.Pod(m.Name, at, true)
+			pod.UID, pod.Name = fmt.Sprintf("%s-%d", pod.UID, p), fmt.Sprintf("%s-%d", pod.Name, p)
+			s.At(at+time.Second, state.PodChanged{Pod: pod})
+		}
+		s.At(at+time.Second, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: id, UID: "uid-" + string(m.Name), Resource: m.Name, Health: model.HealthCurrent}}})
+	}
+	return s.View(tb.Context())
+}
+
+// BenchmarkStatus1000 asks a session over a connection how it is.
+func BenchmarkStatus1000(b *testing.B) {
+	const resources, pods = 1000, 5
+	c := serve(b, many(b, resources, pods), hudtest.ShopTime)
+	b.ReportAllocs()
+	for b.Loop() {
+		if got, err := AskStatus(b.Context(), c); err != nil || got.OK != resources+1 {
+			b.Fatal(got, err)
+		}
+	}
+}
