@@ -30,7 +30,8 @@ var coders = sync.OnceValue(func() (c struct {
 	from *zstd.Decoder
 },
 ) {
-	c.to, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest)) // the options are valid
+	// The options are valid. The window and the encoder's memory are small: it would keep 8 MB for the rest of the session.
+	c.to, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 	c.from, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(largestContent))
 	return c
 })
