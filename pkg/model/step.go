@@ -37,7 +37,7 @@ type BuildProgress struct {
 	Step, Steps int
 	// Percent is the percentage of the image that has been sent, 1 to 100; 0 if it is unknown.
 	Percent int
-	// Waits is the reason why the step pauses; empty if it does not.
+	// Waits is the reason why the step pauses, for the API server or for a builder; empty if it does not.
 	Waits string
 }
 

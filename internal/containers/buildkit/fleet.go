@@ -1,6 +1,7 @@
 package buildkit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,11 +178,12 @@ func (f *Fleet) Build(ctx context.Context, req docker.BuildRequest) (id string, 
 	for _, i := range homes(req.Image, len(g.all)) {
 		order = append(order, g.all[i])
 	}
-	find := choose
+	var d *daemon
 	if len(f.groups) > 1 {
-		find = g.await
+		d, err = g.await(ctx, order, req)
+	} else {
+		d, err = choose(ctx, order, req.Log)
 	}
-	d, err := find(ctx, order, req.Log)
 	if err != nil {
 		return "", err
 	}
@@ -223,10 +225,19 @@ func choose(ctx context.Context, order []*daemon, log logstore.Logger) (*daemon,
 
 // await is choose for an architecture beside which others answer: only images of this one wait for it. The error does not satisfy
 // docker.IsUnreachable, for which all images wait.
-func (g *group) await(ctx context.Context, order []*daemon, log logstore.Logger) (*daemon, error) {
+func (g *group) await(ctx context.Context, order []*daemon, req docker.BuildRequest) (*daemon, error) {
+	waits := req.OnWait
+	if waits == nil {
+		waits = func(string) {}
+	}
 	said, refused := "", 0
+	defer func() {
+		if said != "" {
+			waits("")
+		}
+	}()
 	for began := time.Now(); ; {
-		d, err := choose(ctx, order, log)
+		d, err := choose(ctx, order, req.Log)
 		if err == nil || ctx.Err() != nil {
 			return d, err
 		}
@@ -240,7 +251,8 @@ func (g *group) await(ctx context.Context, order []*daemon, log logstore.Logger)
 		}
 		if text := err.Error(); text != said {
 			said = text
-			logstore.Infof(log, "Waiting for %s: %s", g.arch, text)
+			logstore.Infof(req.Log, "Waiting for %s: %s", g.arch, text)
+			waits("waiting for " + g.arch + ": " + cmp.Or(docker.StartsAfter(err), text))
 		}
 	}
 }

@@ -227,6 +227,9 @@ type BuildRequest struct {
 	// steps, whenever one of them changes. Steps are the numbered steps of the Dockerfile in all stages that the image needs. Build
 	// calls it on the caller's goroutine, starting over if it has to build again.
 	OnStep func(begun, all int)
+	// OnWait, if set, receives the reason why the build waits for a builder while others answer, whenever there is another one, and an empty
+	// one when the wait is over. Build calls it on the caller's goroutine.
+	OnWait func(why string)
 }
 
 // Output is a place for an image.

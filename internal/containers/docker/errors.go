@@ -72,6 +72,15 @@ func BuilderStarting(err error, summary, mend string) error {
 // IsStarting reports whether err is a problem of BuilderStarting.
 func IsStarting(err error) bool { return errors.As(err, new(*startingError)) }
 
+// StartsAfter returns the thing that the start of a builder waits for; empty if err is no problem of BuilderStarting.
+func StartsAfter(err error) string {
+	var s *startingError
+	if !errors.As(err, &s) {
+		return ""
+	}
+	return s.Error()
+}
+
 // startingError is the thing that the start of a builder waits for.
 type startingError struct{ error }
 

@@ -10,6 +10,9 @@ import (
 // Slots limit how much works on this machine at a time: builds, commands, Compose. An update that only sends objects to the API server
 // does its work there, which has a limit of its own, and takes no slot; nor does an update that has built its images and deploys them.
 // A limit that the Tiltfile sets counts every update, as in Tilt. Copying files into containers delays nothing else and takes none.
+//
+// An update that waits for a builder of its platform gives its slot away. It goes on as soon as the builder is there, also if no slot is free:
+// the work is done at another machine.
 
 // Underway describes a build that runs: whether it is a part of an update, and whether it takes a slot.
 type Underway struct{ Part, Slot bool }
@@ -32,7 +35,10 @@ func (d *decision) needsSlot(r *resource) bool {
 
 // takesSlot reports whether an update that runs takes a slot at present.
 func (d *decision) takesSlot(r *resource) bool {
-	if d.countsAll() {
+	switch {
+	case r.awaitsBuilder():
+		return false
+	case d.countsAll():
 		return r.running
 	}
 	return r.running && r.slot && !r.applies()
@@ -42,6 +48,12 @@ func (d *decision) takesSlot(r *resource) bool {
 func (r *resource) applies() bool {
 	now := r.update.Current
 	return appliesObjects(r.manifest) && now != nil && now.Progress.Kind == model.StepApply
+}
+
+// awaitsBuilder reports whether a running update cannot build its image yet, since no builder of the image's platform is there.
+func (r *resource) awaitsBuilder() bool {
+	now := r.update.Current
+	return now != nil && now.Progress.Kind == model.StepBuild && now.Progress.Waits != ""
 }
 
 // builds reports whether an update of a resource may build images or run commands. The images in use are kept unless files of them have

@@ -34,6 +34,9 @@ func TestSlots(t *testing.T) {
 	applies := func(name string) store.Action {
 		return state.BuildProgressed{Resource: model.ManifestName(name), Serial: 1, Progress: model.BuildProgress{Kind: model.StepApply}}
 	}
+	waits := func(name, why string) store.Action {
+		return state.BuildProgressed{Resource: model.ManifestName(name), Serial: 1, Progress: model.BuildProgress{Kind: model.StepBuild, Waits: why}}
+	}
 	limited := func(n int, ms ...model.Manifest) store.Action {
 		loaded := statetest.Loaded(ms...)
 		loaded.Result.Update.MaxParallel = n
@@ -85,6 +88,28 @@ start d: config changed`},
 start b: triggered
 start c: triggered
 hold d: waiting-for-slot [a b c]`},
+		{"a build that waits for its builder takes no slot", up(same, builds("a"), builds("b"), builds("c"), builds("d")).Begin("a").Then(waits("a", "waiting for arm64")),
+			`start b: initial build
+start c: initial build
+start d: initial build
+hold a: building []`},
+		{"a build whose builder is there goes on, also if no slot is free", up(same, builds("a"), builds("b"), builds("c"), builds("d"), builds("e")).
+			Begin("a").Then(waits("a", "waiting for arm64")).Begin("b").Begin("c").Begin("d").Then(waits("a", "")),
+			`hold a: building []
+hold b: building []
+hold c: building []
+hold d: building []
+hold e: waiting-for-slot [a b c d]`},
+		{"a build that waits for its builder does not count in a limit of the Tiltfile", up(same, builds("a"), k8s("b"), k8s("c")).
+			Then(limited(1, builds("a"), k8s("b"), k8s("c"))).Begin("a").Then(waits("a", "waiting for arm64")),
+			`start b: initial build
+hold a: building []
+hold c: waiting-for-slot [b]`},
+		{"a deploy that waits for the API server counts in a limit of the Tiltfile", up(same, builds("a"), k8s("b")).
+			Then(limited(1, builds("a"), k8s("b"))).Begin("a").
+			Then(state.BuildProgressed{Resource: "a", Serial: 1, Progress: model.BuildProgress{Kind: model.StepApply, Waits: "trying again"}}),
+			`hold a: building []
+hold b: waiting-for-slot [a]`},
 		{"a limit of the Tiltfile counts every update", up(same, k8s("a"), k8s("b"), k8s("c")).
 			Then(limited(2, k8s("a"), k8s("b"), k8s("c"))).Begin("a").Then(applies("a")),
 			`start b: initial build

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -414,7 +415,7 @@ func TestBuilderVolume(t *testing.T) {
 	}
 }
 
-// TestBuilderPlatforms runs a builder for each of two platforms, one of which no node has. Images of the other one are built meanwhile. The parts of an image that one builder makes for both are joined.
+// TestBuilderPlatforms runs a builder for each of two platforms, one of which no node has. Images of the other one are built meanwhile, also if only one update may run at a time. The parts of an image that one builder makes for both are joined.
 func TestBuilderPlatforms(t *testing.T) {
 	t.Parallel()
 	p := newTwoImages(t)
@@ -430,6 +431,7 @@ func TestBuilderPlatforms(t *testing.T) {
 	if want := map[string]string{model.NodeOS: "linux", model.NodeArch: runtime.GOARCH}; err != nil || !maps.Equal(nodes, want) || len(is) != 1 {
 		t.Errorf("the Deployments are %v, on nodes with %v, %v", is, nodes, err)
 	}
+	p.replace("Tiltfile", "builder('kubernetes', ", "update_settings(max_parallel_updates=1)\nbuilder('kubernetes', ")
 	p.replace("Tiltfile", "platforms=['"+here+"'],", "platforms=['"+here+"', 'linux/riscv64'],")
 	p.replace("Tiltfile", "platform='linux/amd64,linux/arm64'", "platform='linux/riscv64'")
 	p.write("app0/text", "two\n")
@@ -438,6 +440,13 @@ func TestBuilderPlatforms(t *testing.T) {
 	s.says(`app1 .*Waiting for riscv64: the builder kubernetes \(kubernetes://` + p.namespace + `/hone-builder-.*\) is starting: .*, Pending: .*nodes`)
 	s.ready("app0")
 	s.says(`app0 .*Building at kubernetes \(kubernetes://` + p.namespace + "/" + is[0] + `\)`)
+	waits := regexp.MustCompile("^waiting for riscv64: .*Pending: ")
+	s.becomes("app1", "waiting for a node", func(r api.Resource) bool {
+		now := r.CurrentBuild
+		return now != nil && now.Progress != nil && waits.MatchString(now.Progress.Waits)
+	})
+	p.write("app0/text", "three\n") // the only slot is free
+	s.builds("app0", 2)
 	if out, _ := p.run("doctor", "--namespace", p.namespace); !strings.Contains(out, "for "+runtime.GOARCH+", on node ") || !strings.Contains(out, "for riscv64, not ready: Pending: ") {
 		t.Errorf("doctor:\n%s", out)
 	}

@@ -128,7 +128,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	}
 	log := logstore.Indent(req.Log, "  ")
 	build := b.request(req, w, images)
-	build.Logger, build.OnContext, build.OnStep = log, st.context, st.build
+	build.Logger, build.OnContext, build.OnStep, build.OnWait = log, st.context, st.build, st.report
 	if w.deliver {
 		build.OnBuild = func() {
 			last, _ := b.builder.Last(w.target)

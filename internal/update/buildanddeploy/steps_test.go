@@ -137,6 +137,8 @@ type counted struct{ images }
 
 func (c *counted) Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error) {
 	if req.Target.Docker != nil {
+		req.OnWait("waiting for arm64")
+		req.OnWait("")
 		req.OnStep(0, 2)
 		req.OnStep(2, 2)
 	}
@@ -148,7 +150,7 @@ func (c *counted) Deliver(ctx context.Context, plan imagebuild.Plan, r model.Ima
 	return c.images.Deliver(ctx, plan, r, log, sent)
 }
 
-// TestProgressOfImages checks the reports of an update while it runs: the steps of each Dockerfile, which of the images is built,
+// TestProgressOfImages checks the reports of an update while it runs: the steps of each Dockerfile, which of the images is built, that one waits for its builder,
 // and the share that has been pushed. The words of the stage stay the same meanwhile.
 func TestProgressOfImages(t *testing.T) {
 	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{Objects: []model.K8sObject{{JSON: `{"image":"web"}`}}},
@@ -176,6 +178,8 @@ func TestProgressOfImages(t *testing.T) {
 	build, push, web := model.StepBuild, model.StepPush, "2/4 Building Dockerfile: [web]"
 	want := []report{
 		{"1/4 Building Custom Build: [base]", model.BuildProgress{Kind: build, Image: "base", Nth: 1, Images: 2}},
+		{web, model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2}},
+		{web + ": waiting for arm64", model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2, Waits: "waiting for arm64"}},
 		{web, model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2}},
 		{web, model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2, Steps: 2}},
 		{web, model.BuildProgress{Kind: build, Image: "web", Nth: 2, Images: 2, Step: 2, Steps: 2}},

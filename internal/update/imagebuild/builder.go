@@ -60,6 +60,9 @@ type Request struct {
 	// OnStep, if set, receives the number of begun steps of a Dockerfile, and the number of all steps, whenever one of them changes.
 	// Build calls it on the caller's goroutine. A build command has no steps.
 	OnStep func(begun, all int)
+	// OnWait, if set, receives the reason why a Dockerfile waits for a builder of its platform, whenever there is another one, and an empty one
+	// when the wait is over. Build calls it on the caller's goroutine.
+	OnWait func(why string)
 }
 
 // renews reports whether a new image takes the place of the one in the registry.
@@ -231,7 +234,7 @@ func buildRequest(req Request, spec model.DockerBuild) docker.BuildRequest {
 		Contents:  rewriteBases(spec, req.Deps),
 		BuildArgs: spec.BuildArgs, Target: spec.Target, Secrets: spec.Secrets, SSH: spec.SSH, Network: spec.Network,
 		CacheFrom: spec.CacheFrom, CacheTo: spec.CacheTo, ExtraHosts: spec.ExtraHosts, Platform: platform(spec.Platform, req.Platform),
-		Pull: spec.Pull, NoCache: req.NoCache, Image: req.Target.Ref, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext, OnStep: req.OnStep,
+		Pull: spec.Pull, NoCache: req.NoCache, Image: req.Target.Ref, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext, OnStep: req.OnStep, OnWait: req.OnWait,
 	}
 }
 

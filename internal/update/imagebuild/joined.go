@@ -77,14 +77,16 @@ func sideBySide(ctx context.Context, build docker.BuildRequest, platforms []stri
 	one func(context.Context, int, docker.BuildRequest) ([]mutate.IndexAddendum, error),
 ) ([]part, error) {
 	all, ctx := errgroup.WithContext(ctx)
-	parts, steps := make([]part, len(platforms)), newSteps(len(platforms))
+	parts, steps, waits := make([]part, len(platforms)), newSteps(len(platforms)), newWaits(len(platforms))
 	for i, platform := range platforms {
 		mine := build
 		mine.Platform, mine.Log = platform, logstore.Indent(build.Log, platform+": ")
 		mine.OnContext = func(took time.Duration) { parts[i].took = took }
 		mine.OnStep = func(begun, all int) { steps.report(ctx, i, begun, all) }
+		mine.OnWait = func(why string) { waits.report(ctx, waitOf{part: i, why: why}) }
 		all.Go(func() (err error) {
 			parts[i].images, err = one(ctx, i, mine)
+			waits.report(ctx, waitOf{part: i, over: true})
 			return err
 		})
 	}
@@ -95,6 +97,10 @@ func sideBySide(ctx context.Context, build docker.BuildRequest, platforms []stri
 		case now := <-steps.reports:
 			if begun, all := steps.sum(now); build.OnStep != nil {
 				build.OnStep(begun, all)
+			}
+		case now := <-waits.reports:
+			if why, news := waits.sum(now); news && build.OnWait != nil {
+				build.OnWait(why)
 			}
 		case err := <-ended:
 			longest := slices.MaxFunc(parts, func(a, b part) int { return int(a.took - b.took) }).took
@@ -134,6 +140,55 @@ func (s *steps) sum(now stepsOf) (begun, all int) {
 		begun, all = begun+p.begun, all+p.all
 	}
 	return begun, all
+}
+
+// waits are the waits of the parts of a build. The whole waits while no part is built, and not all are over.
+type waits struct {
+	reports chan waitOf
+	of      []waitOf
+	said    string // the reason that was reported last
+}
+
+// waitOf is the reason why a part waits, if it does. over is set at its end.
+type waitOf struct {
+	part int
+	why  string
+	over bool
+}
+
+func newWaits(parts int) *waits {
+	return &waits{reports: make(chan waitOf), of: make([]waitOf, parts)}
+}
+
+// report sends the wait of a part to the goroutine that sums them up.
+func (w *waits) report(ctx context.Context, now waitOf) {
+	select {
+	case w.reports <- now:
+	case <-ctx.Done():
+	}
+}
+
+// sum takes in the wait of a part, and returns the reason why the whole waits. news is set if that is another one than before.
+func (w *waits) sum(now waitOf) (why string, news bool) {
+	w.of[now.part] = now
+	var whys []string
+	for _, p := range w.of {
+		switch {
+		case p.over:
+		case p.why == "":
+			return w.say("")
+		default:
+			whys = append(whys, p.why)
+		}
+	}
+	return w.say(strings.Join(whys, "; "))
+}
+
+// say notes the reason that is reported.
+func (w *waits) say(why string) (_ string, news bool) {
+	news = why != w.said
+	w.said = why
+	return why, news
 }
 
 // pushedPart has the other builder push a part by its digest.

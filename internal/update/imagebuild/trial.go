@@ -81,7 +81,7 @@ func (b *Builder) newTrial(ctx context.Context, req Request) (*trial, error) {
 	if t.manifest, err = b.sketch(ctx, req, dir, func(string) bool { return false }); err != nil {
 		return nil, err
 	}
-	req.Logger, req.OnContext, req.OnStep = logstore.Discard, nil, nil
+	req.Logger, req.OnContext, req.OnStep, req.OnWait = logstore.Discard, nil, nil, nil
 	t.fetch = func(ctx context.Context, layer string) error {
 		_, err := b.sketch(ctx, req, dir, func(other string) bool { return other == layer })
 		return err
