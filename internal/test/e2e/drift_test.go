@@ -186,7 +186,7 @@ func TestHUDDrift(t *testing.T) {
 	term.shows(`▌ ✔ conf`)
 
 	term.keys("U")
-	term.shows(`nothing of conf differs in the cluster from what was applied last`)
+	term.shows(`the objects of conf in the cluster are as they were applied last`)
 	change("theirs")
 	term.shows(`▌ ! conf +≠ changed by kubectl-patch`)
 	term.keys("Enter", "4")
