@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -570,4 +572,112 @@ func TestDriftOf(t *testing.T) {
 
 func TestWithoutAClusterNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil, nil, nil)).Then(statetest.Session) })
+}
+
+// crowd is a session of n resources, each of which has applied an object, and a tracker that has compared all of them.
+func crowd(t testing.TB, n int) (*tracker, *statetest.State) {
+	var manifests []model.Manifest
+	for i := range n {
+		manifests = append(manifests, statetest.K8s(fmt.Sprintf("r%04d", i)))
+	}
+	s := statetest.New(statetest.Session, statetest.Loaded(manifests...))
+	for _, m := range manifests {
+		s.Then(state.BuildStarted{Resource: m.Name, Serial: 1},
+			state.BuildCompleted{Resource: m.Name, Serial: 1, Deployed: true, Applied: []model.AppliedObject{objectNamed(string(m.Name), "u")}})
+	}
+	b := newTracker(t.Context(), &comparer{}, statetest.Logs(t))
+	for sc := range b.Wanted(s.View()) {
+		b.Take(sc, k8s.MetadataEvent{Synced: true})
+		for i := range n {
+			b.Take(sc, k8s.MetadataEvent{ID: id(fmt.Sprintf("r%04d", i)), UID: "u", Owned: "o", Revision: "1"})
+		}
+	}
+	for len(b.active) > 0 {
+		for _, r := range b.resources { // now, and not after a delay
+			r.due = time.Now()
+		}
+		b.Changes(t.Context(), s.View())
+		b.checks.Wait()
+	}
+	return b, s
+}
+
+// TestLooksOnlyAtChanges counts the resources that are looked at when one of many has changed.
+func TestLooksOnlyAtChanges(t *testing.T) {
+	const n = 100
+	b, s := crowd(t, n)
+	if got := len(b.comparer.(*comparer).took()); got != n || len(b.compared) != n {
+		t.Fatalf("%d resources are compared, and %d objects known", got, len(b.compared))
+	}
+	looks := func(what string, want ...model.ManifestName) {
+		t.Helper()
+		b.Wanted(s.View())
+		if got := slices.Sorted(maps.Keys(b.active)); !slices.Equal(got, want) {
+			t.Errorf("%s: looks at %v, want %v", what, got, want)
+		}
+		b.Changes(t.Context(), s.View())
+		b.checks.Wait()
+	}
+	looks("at rest")
+	s.Then(state.BuildStarted{Resource: "r0007", Serial: 2})
+	looks("an update begins")
+	s.Then(state.BuildCompleted{Resource: "r0007", Serial: 2})
+	looks("an update ends", "r0007")
+	s.Then(state.ObjectsChanged{Objects: []model.ObjectStatus{{UID: "u", Resource: "r0001"}}})
+	b.Changes(t.Context(), s.View())
+	looks("the health of an object changes")
+	b.Take(b.objects[object{"", id("r0003")}][0].scope, k8s.MetadataEvent{ID: id("r0003"), UID: "u", Owned: "p", Revision: "2"})
+	looks("others change an object", "r0003")
+	s.Then(statetest.Loaded(statetest.K8s("r0003")))
+	b.Wanted(s.View())
+	if len(b.objects) != 1 || len(b.compared) != 1 || len(b.resources) != 1 {
+		t.Errorf("after the others have left: %d objects, %d compared, %d resources", len(b.objects), len(b.compared), len(b.resources))
+	}
+}
+
+// TestSharedObject lets two resources apply one object, in turns.
+func TestSharedObject(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a"), statetest.K8s("b")))
+	b := newTracker(t.Context(), &comparer{}, statetest.Logs(t))
+	serial := 0
+	for _, tc := range []struct {
+		by    model.ManifestName
+		names []string
+		// owner is the resource to which the object belongs then; empty for none.
+		owner model.ManifestName
+	}{
+		{"a", []string{"x"}, "a"},
+		{"b", []string{"x", "y"}, "b"},
+		{"a", []string{"z"}, "b"},
+		{"a", []string{"z", "x"}, "a"},
+		{"a", []string{"z"}, "b"},
+		{"b", []string{"y"}, ""},
+	} {
+		serial++
+		var objects []model.AppliedObject
+		for _, name := range tc.names {
+			objects = append(objects, objectNamed(name, fmt.Sprint("u", serial)))
+		}
+		s.Then(state.BuildStarted{Resource: tc.by, Serial: serial}, state.BuildCompleted{Resource: tc.by, Serial: serial, Deployed: true, Applied: objects})
+		b.Wanted(s.View())
+		if a, ok := b.applied(object{"", id("x")}); a.resource != tc.owner || ok != (tc.owner != "") {
+			t.Errorf("deploy %d: it belongs to %q, want %q", serial, a.resource, tc.owner)
+		}
+		for sc, n := range b.users {
+			if _, wanted := b.wanted[sc]; !wanted || n < 1 {
+				t.Errorf("deploy %d: %s has %d users", serial, sc, n)
+			}
+		}
+	}
+}
+
+// BenchmarkChange1000 follows the changes of one update of 1,000.
+func BenchmarkChange1000(b *testing.B) {
+	tr, s := crowd(b, 1000)
+	views := []store.View{s.View(), s.Then(state.BuildStarted{Resource: "r0007", Serial: 2}).View()}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		tr.Wanted(views[i%2])
+		tr.Changes(b.Context(), views[i%2])
+	}
 }

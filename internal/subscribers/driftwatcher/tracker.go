@@ -56,6 +56,9 @@ const (
 // An acceptance goes around: the user's request is Accept in the table of drifts; accept records it (accepts is set), the outcome sets
 // accepted and counts acceptances, news reports DriftAcceptanceEnded, and once the table no longer has Accept, Wanted resets both
 // fields.
+//
+// With a thousand resources, one of them changes all the time. So nothing here goes through all resources: Wanted compares the entries of
+// updates with those before, by their pointers, and Changes visits the resources that are not at rest (active).
 
 // object names an object: its cluster, as in model.K8sTarget, and its ID there.
 type object struct {
@@ -113,10 +116,16 @@ type tracker struct {
 	comparer  Comparer
 	logs      *logstore.Store
 	resources map[model.ManifestName]*resource
-	objects   map[object]applied
-	wanted    map[scope][]model.ManifestName
-	seen      map[object]k8s.MetadataEvent
-	synced    map[scope]bool
+	// active are the resources that are not at rest, and accepting those whose acceptance is being recorded.
+	active    map[model.ManifestName]bool
+	accepting map[model.ManifestName]bool
+	// objects are the applied objects, each with the resources that have applied it, the newest last. wanted are the watches for them, and
+	// users the number of objects of each.
+	objects map[object][]applied
+	wanted  map[scope][]model.ManifestName
+	users   map[scope]int
+	seen    map[object]k8s.MetadataEvent
+	synced  map[scope]bool
 	// compared are the sights of the last comparison of each object, and drift its results.
 	compared map[object]sight
 	drift    map[object]state.ObjectDrift
@@ -125,8 +134,9 @@ type tracker struct {
 	kept map[object][]time.Time
 	// recorded are the resources whose acceptance has ended since news was called.
 	recorded []model.ManifestName
-	// view is the newest snapshot.
-	view store.View
+	// view is the newest snapshot, and updates are its updates.
+	view    store.View
+	updates store.List[state.Update]
 
 	checks  sync.WaitGroup
 	running int
@@ -137,61 +147,113 @@ type tracker struct {
 }
 
 func newTracker(ctx context.Context, c Comparer, logs *logstore.Store) *tracker {
-	return &tracker{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, objects: map[object]applied{}, seen: map[object]k8s.MetadataEvent{},
-		synced: map[scope]bool{}, compared: map[object]sight{}, drift: map[object]state.ObjectDrift{}, told: map[model.ManifestName]state.Drift{}, kept: map[object][]time.Time{},
-		wake: make(chan struct{}, 1)}
+	return &tracker{ctx: ctx, comparer: c, logs: logs, resources: map[model.ManifestName]*resource{}, active: map[model.ManifestName]bool{},
+		accepting: map[model.ManifestName]bool{}, objects: map[object][]applied{}, wanted: map[scope][]model.ManifestName{}, users: map[scope]int{},
+		seen: map[object]k8s.MetadataEvent{}, synced: map[scope]bool{}, compared: map[object]sight{}, drift: map[object]state.ObjectDrift{},
+		told: map[model.ManifestName]state.Drift{}, kept: map[object][]time.Time{}, wake: make(chan struct{}, 1)}
 }
 
 // Wanted implements clusterwatch.Follower. A watch that fails is not reported: other subscribers follow more important parts of the
 // same objects.
 func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
-	b.view = v
-	present, moved := map[model.ManifestName]bool{}, b.wanted == nil
-	for e := range state.Updates.In(v).Refs() {
-		name := model.ManifestName(e.ID)
-		if len(e.Value.Applied) == 0 {
-			continue
-		}
-		present[name] = true
-		r := b.resources[name]
-		switch {
-		case r == nil:
-			r, moved = &resource{dirty: true}, true
-			b.resources[name] = r
-		case r.entry == e:
-			continue
-		case !sameObjects(r.entry.Value.Applied, e.Value.Applied):
-			r.dirty, moved = true, true
-		case r.entry.Value.Current != nil && e.Value.Current == nil:
-			r.dirty = true // only now are its writes known
-		}
-		r.entry = e
-	}
-	for name := range b.resources {
-		if !present[name] {
-			delete(b.resources, name)
-			moved = true
+	drifted := b.view.Snapshot == nil || v.Version(state.Drifts.Name()) != b.view.Version(state.Drifts.Name())
+	list := state.Updates.In(v).List()
+	var others []moved
+	for was, is := range list.Changes(b.updates) {
+		if m, applied := b.follow(was, is); applied {
+			others = append(others, m)
 		}
 	}
-	if moved {
-		b.index()
-	}
-	for e := range state.Drifts.In(v).Refs() {
-		if r := b.resources[model.ManifestName(e.ID)]; r != nil && len(e.Value.Accept) > 0 && r.accepts == nil {
-			b.accept(model.ManifestName(e.ID), r, e)
+	b.view, b.updates = v, list
+	b.index(others)
+	if drifted || len(others) > 0 {
+		for e := range state.Drifts.In(v).Refs() {
+			if r := b.resources[model.ManifestName(e.ID)]; r != nil && len(e.Value.Accept) > 0 && r.accepts == nil {
+				b.accept(model.ManifestName(e.ID), r, e)
+			}
 		}
 	}
-	for name, r := range b.resources { // done, and the table shows it
-		if r.accepts != nil && r.accepted && len(state.Drifts.In(v).Value(string(name)).Accept) == 0 {
+	for name := range b.accepting {
+		switch r := b.resources[name]; {
+		case r == nil || r.accepts == nil:
+			delete(b.accepting, name)
+		case r.accepted && len(state.Drifts.In(v).Value(string(name)).Accept) == 0: // done, and the table shows it
 			r.accepts, r.accepted = nil, false
+			delete(b.accepting, name)
 		}
 	}
 	return b.wanted
 }
 
+// moved is a resource that has applied other objects than before.
+type moved struct {
+	resource model.ManifestName
+	before   []object
+	now      map[object]applied
+}
+
+// follow takes in the change of an entry, and reports whether its resource has applied other objects.
+func (b *tracker) follow(was, is *store.Entry[state.Update]) (m moved, others bool) {
+	if is == nil || len(is.Value.Applied) == 0 {
+		return b.leaves(was)
+	}
+	m.resource = model.ManifestName(is.ID)
+	r := b.resources[m.resource]
+	switch {
+	case r == nil:
+		r, others = &resource{}, true
+		b.resources[m.resource] = r
+		b.stir(m.resource)
+	case !sameObjects(r.entry.Value.Applied, is.Value.Applied):
+		others = true
+		b.stir(m.resource)
+	case r.entry.Value.Current != nil && is.Value.Current == nil:
+		b.stir(m.resource) // only now are its writes known
+	}
+	r.entry = is
+	if !others {
+		return m, false
+	}
+	m.before, m.now = r.ids, map[object]applied{}
+	r.ids = nil
+	for _, o := range is.Value.Applied {
+		if o.APIVersion == "" { // a container of Compose
+			continue
+		}
+		id := object{o.Cluster, o.ObjectID}
+		r.ids = append(r.ids, id)
+		m.now[id] = applied{m.resource, o.UID, scope{o.Cluster, o.APIVersion, o.Kind, o.Namespace, o.Foreign}, o.Foreign}
+	}
+	return m, true
+}
+
+// leaves is follow for a resource that has no applied objects any more. was is nil for one that never had.
+func (b *tracker) leaves(was *store.Entry[state.Update]) (m moved, others bool) {
+	if was == nil {
+		return m, false
+	}
+	m.resource = model.ManifestName(was.ID)
+	r := b.resources[m.resource]
+	if r == nil {
+		return m, false
+	}
+	m.before = r.ids
+	delete(b.resources, m.resource)
+	return m, true
+}
+
+// stir makes Changes look at a resource.
+func (b *tracker) stir(name model.ManifestName) {
+	if r := b.resources[name]; r != nil {
+		r.dirty = true
+		b.active[name] = true
+	}
+}
+
 // accept begins to record the changes of a resource that the user has accepted.
 func (b *tracker) accept(name model.ManifestName, r *resource, e *store.Entry[state.Drift]) {
 	r.accepts = e
+	b.accepting[name] = true
 	on := r.entry.Value.Applied[0].Cluster
 	fields := map[model.ObjectID][]string{}
 	for _, a := range e.Value.Accept {
@@ -226,26 +288,62 @@ func sameObjects(a, b []model.AppliedObject) bool {
 	return len(a) == len(b) && (&a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// index lists the objects of all resources, and drops the records of other objects.
-func (b *tracker) index() {
-	b.objects, b.wanted = map[object]applied{}, map[scope][]model.ManifestName{}
-	for name, r := range b.resources {
-		r.ids = nil
-		for _, o := range r.entry.Value.Applied {
-			if o.APIVersion == "" { // a container of Compose
-				continue
-			}
-			sc, id := scope{o.Cluster, o.APIVersion, o.Kind, o.Namespace, o.Foreign}, object{o.Cluster, o.ObjectID}
-			r.ids = append(r.ids, id)
-			b.objects[id], b.wanted[sc] = applied{name, o.UID, sc, o.Foreign}, nil
+// index takes in the objects of resources that have applied others, and drops the records of objects that no resource has applied any more.
+// An object that goes from one resource to another keeps its records.
+func (b *tracker) index(all []moved) {
+	for _, m := range all {
+		for id, a := range m.now {
+			b.release(id, m.resource)
+			b.objects[id] = append(b.objects[id], a)
+			b.users[a.scope]++
+			b.wanted[a.scope] = nil
 		}
 	}
-	maps.DeleteFunc(b.synced, func(sc scope, _ bool) bool { _, watched := b.wanted[sc]; return !watched })
-	known := func(id object) bool { _, ok := b.objects[id]; return ok }
-	maps.DeleteFunc(b.compared, func(id object, _ sight) bool { return !known(id) })
-	maps.DeleteFunc(b.drift, func(id object, _ state.ObjectDrift) bool { return !known(id) })
-	maps.DeleteFunc(b.kept, func(id object, _ []time.Time) bool { return !known(id) })
-	maps.DeleteFunc(b.seen, func(id object, e k8s.MetadataEvent) bool { return !b.watches(id) })
+	for _, m := range all {
+		for _, id := range m.before {
+			if _, still := m.now[id]; still {
+				continue
+			}
+			if b.release(id, m.resource); len(b.objects[id]) > 0 {
+				continue
+			}
+			delete(b.objects, id)
+			delete(b.compared, id)
+			delete(b.drift, id)
+			delete(b.kept, id)
+		}
+	}
+	unwatched := false
+	for sc, n := range b.users {
+		if n == 0 {
+			delete(b.users, sc)
+			delete(b.wanted, sc)
+			delete(b.synced, sc)
+			unwatched = true
+		}
+	}
+	if unwatched {
+		maps.DeleteFunc(b.seen, func(id object, _ k8s.MetadataEvent) bool { return !b.watches(id) })
+	}
+}
+
+// release drops a resource from those that have applied an object.
+func (b *tracker) release(id object, name model.ManifestName) {
+	b.objects[id] = slices.DeleteFunc(b.objects[id], func(a applied) bool {
+		if a.resource == name {
+			b.users[a.scope]--
+		}
+		return a.resource == name
+	})
+}
+
+// applied returns an object as the newest resource that has applied it did; ok is false if none has.
+func (b *tracker) applied(id object) (a applied, ok bool) {
+	list := b.objects[id]
+	if len(list) == 0 {
+		return a, false
+	}
+	return list[len(list)-1], true
 }
 
 // watches reports whether a running watch reports objects like this one: then its earlier reports must stay known, because it will
@@ -266,9 +364,9 @@ func (b *tracker) Take(sc scope, e k8s.MetadataEvent) bool {
 	switch {
 	case e.Synced:
 		b.synced[sc] = true
-		for _, a := range b.objects {
-			if a.scope == sc {
-				b.resources[a.resource].dirty = true
+		for id := range b.objects {
+			if a, _ := b.applied(id); a.scope == sc {
+				b.stir(a.resource)
 			}
 		}
 		return true
@@ -280,9 +378,9 @@ func (b *tracker) Take(sc scope, e k8s.MetadataEvent) bool {
 		e.Labels = nil // not needed, and the largest part
 		b.seen[id] = e
 	}
-	a, ours := b.objects[id]
+	a, ours := b.applied(id)
 	if ours {
-		b.resources[a.resource].dirty = true
+		b.stir(a.resource)
 	}
 	return ours
 }
@@ -300,7 +398,7 @@ func (b *tracker) pending(r *resource, at time.Time) (out map[object]sight, firs
 	out, first = map[object]sight{}, true
 	look := !r.lookAt.IsZero() && !at.Before(r.lookAt)
 	for _, id := range r.ids {
-		a := b.objects[id]
+		a, _ := b.applied(id)
 		now, ok := b.sight(id, a)
 		if !ok || now.leaving { // its fate is known once it is gone
 			continue
@@ -329,8 +427,12 @@ func (b *tracker) unwatched(id object) bool {
 func (b *tracker) Changes(context.Context, store.View) (actions []store.Action, again time.Duration) {
 	now := time.Now()
 	b.collect(now)
-	for _, name := range slices.Sorted(maps.Keys(b.resources)) {
+	for _, name := range slices.Sorted(maps.Keys(b.active)) {
 		r := b.resources[name]
+		if r == nil || !r.dirty && r.lookAt.IsZero() {
+			delete(b.active, name)
+			continue
+		}
 		if left := r.lookAt.Sub(now); !r.lookAt.IsZero() && left > 0 {
 			again = sooner(again, left)
 		}
@@ -379,7 +481,7 @@ func (b *tracker) compare(name model.ManifestName, r *resource, now time.Time) {
 	b.running++
 	on, ids := "", []model.ObjectID{} // a resource is in one cluster
 	for _, id := range slices.SortedFunc(maps.Keys(sights), compareObjects) {
-		if on = id.cluster; !b.objects[id].foreign {
+		if on = id.cluster; !b.isForeign(id) {
 			ids = append(ids, id.ObjectID)
 		}
 	}
@@ -393,6 +495,12 @@ func (b *tracker) compare(name model.ManifestName, r *resource, now time.Time) {
 	})
 }
 
+// isForeign reports whether hone did not make an applied object.
+func (b *tracker) isForeign(id object) bool {
+	a, _ := b.applied(id)
+	return a.foreign
+}
+
 // collect takes in the comparisons that have ended.
 func (b *tracker) collect(now time.Time) {
 	b.mu.Lock()
@@ -404,7 +512,8 @@ func (b *tracker) collect(now time.Time) {
 		if o.accepted {
 			b.recorded = append(b.recorded, o.resource)
 			if r != nil {
-				r.accepted, r.dirty, r.due = true, true, now
+				r.accepted, r.due = true, now
+				b.stir(o.resource)
 				r.acceptances++
 				for _, id := range r.ids {
 					if _, drifted := b.drift[id]; drifted {
@@ -418,7 +527,8 @@ func (b *tracker) collect(now time.Time) {
 		if r == nil {
 			continue
 		}
-		r.busy, r.dirty = false, true // something may have happened meanwhile
+		r.busy = false
+		b.stir(o.resource) // something may have happened meanwhile
 		r.lookAt = b.lookAt(r, now)
 		if o.err != nil {
 			r.due = now.Add(retry)
@@ -432,7 +542,7 @@ func (b *tracker) collect(now time.Time) {
 			steps[model.ObjectID{Group: s.Object.Group, Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name}] = s
 		}
 		for id, s := range o.sights {
-			a, ours := b.objects[id]
+			a, ours := b.applied(id)
 			if !ours || a.resource != o.resource {
 				continue
 			}
@@ -531,7 +641,8 @@ func (b *tracker) news() (out []store.Action) {
 	b.recorded = nil
 	now := map[model.ManifestName]state.Drift{}
 	for _, id := range slices.SortedFunc(maps.Keys(b.drift), compareObjects) {
-		name := b.objects[id].resource
+		a, _ := b.applied(id)
+		name := a.resource
 		now[name] = state.Drift{Objects: append(now[name].Objects, b.drift[id])}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.told)) {
