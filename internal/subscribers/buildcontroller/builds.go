@@ -71,6 +71,7 @@ type builds struct {
 	// the goroutines that do it. declared is the number of the evaluation of the Tiltfile that
 	// was declared last.
 	prepared  map[string]chan struct{}
+	rooms     map[string]room // by cluster
 	preparing sync.WaitGroup
 	declared  int
 	// fetched is the number of the evaluation of the Tiltfile whose bases were fetched, by resource; fetching are the goroutines that do it.
@@ -83,7 +84,7 @@ type builds struct {
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	b := &builds{Subscriber: s, rt: rt, running: map[model.ManifestName]*build{}, followed: followed{}, replaced: map[model.ManifestName]int{},
-		holding: holding{}, fetched: map[model.ManifestName]int{}, prepared: map[string]chan struct{}{}, ended: make(chan struct{}, 1)}
+		holding: holding{}, fetched: map[model.ManifestName]int{}, prepared: map[string]chan struct{}{}, rooms: map[string]room{}, ended: make(chan struct{}, 1)}
 	defer b.stop()
 	retry := time.NewTimer(time.Hour) // set in each round
 	defer retry.Stop()
@@ -338,10 +339,15 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 	ctx, started.cancel = context.WithCancel(ctx)
 	log := newUpdateLog(s.logs.Logger(c.Name, span, logstore.SourceBuild), c.Reason, u.Asked, files)
 	req := s.request(rt, v, c, started, log)
-	session := state.TheSession(v)
+	// The goroutine keeps as little as it can: with 1,000 resources, most of them wait at a start.
+	ci, folder, outages := state.TheSession(v).Command == state.CommandCI, tiltfile.Path, u.Outages
 	var prepared <-chan struct{}
-	if req.Manifest.IsK8s() {
-		prepared = b.prepared[req.Manifest.Cluster()]
+	var room room
+	if cluster := req.Manifest.Cluster(); req.Manifest.IsK8s() {
+		prepared = b.prepared[cluster]
+		if !c.Slot && !c.InPlace {
+			room = b.roomOf(cluster)
+		}
 	}
 	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: started.serial, Reason: c.Reason, Files: files, At: started.began, Made: u.SavedBefore(started.began), Until: c.Until, Ahead: c.Ahead, Span: span, Slot: c.Slot, BuildOnly: c.BuildOnly(), Basis: started.basis,
 		Manifest: &req.Manifest})
@@ -355,18 +361,20 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 		}
 		if len(c.Ahead) > 0 {
 			logstore.Infof(log, "The newest version of %s is copied, although it waits: the one that the containers had is not on this machine any more",
-				strings.Join(state.Relative(tiltfile.Path, c.Ahead), ", "))
+				strings.Join(state.Relative(folder, c.Ahead), ", "))
 		}
 		await(ctx, prepared)
+		leave := room.enter(ctx)
 		r, err := s.build(ctx, req)
+		leave()
 		if isVoid(rt.View(), c.Name, started) {
 			started.cancel() // which drops the verdict
 		}
 		started.pace.end()
 		done := s.completed(ctx, req, started, r, err, log)
 		log.end()
-		if done.Passing && session.Command != state.CommandCI { // ci ends with the first failure
-			logstore.Infof(log, "Trying again in %s", state.RetryPause(u.Outages+1))
+		if done.Passing && !ci { // ci ends with the first failure
+			logstore.Infof(log, "Trying again in %s", state.RetryPause(outages+1))
 		}
 		done.Sending, started.behind = s.sending(v, r.Behind, log), r.Behind
 		rt.Dispatch(done)
@@ -375,6 +383,14 @@ func (b *builds) start(ctx context.Context, v store.View, c buildcontrol.Candida
 		s.follow(rt, c.Name, started, log)
 	}()
 	return started
+}
+
+// roomOf returns the room for deploys to a cluster.
+func (b *builds) roomOf(cluster string) room {
+	if b.rooms[cluster] == nil {
+		b.rooms[cluster] = newRoom()
+	}
+	return b.rooms[cluster]
 }
 
 // await waits until a channel is closed, unless it is nil, or ctx is done.

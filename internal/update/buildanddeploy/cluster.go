@@ -50,7 +50,6 @@ type Cluster struct {
 	runID     string
 	prune     Prune
 	beside    func(context.Context) bool
-	room      room
 	removePod func(context.Context, k8s.RemovePodRequest) error
 	// env is added to the environment of the user's delete commands.
 	env []string
@@ -135,7 +134,7 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	}
 	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names), deploy.WithLists(lists), deploy.WithDeleter(deleter),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
-		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env, room: newRoom(),
+		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, tiltfile: o.Tiltfile, tree: o.Tree, debug: o.Debug, title: o.Title}
 	c.origin = ledger.Origin{Run: cmp.Or(o.RunID, rand.Text()), Command: o.Command, By: c.holder}
 	if c.namespace = o.Namespace; c.namespace != "" {
@@ -313,11 +312,6 @@ func (c *Cluster) namespaced(ctx context.Context, u *unstructured.Unstructured) 
 func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
 	ctx, counted := c.counting(ctx, "deploy", req.Manifest.Name)
 	defer counted()
-	leave, err := c.room.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	ctx, done, err := c.hold(ctx, req.Log)
 	if err != nil {
 		return nil, c.lost(ctx, err)
