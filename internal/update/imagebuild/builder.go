@@ -158,8 +158,8 @@ func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult, to Plan
 	return ok
 }
 
-// still returns the image of an earlier build, if it still exists. One that the engine has lost, and that pods get from the node's containerd
-// or from a registry, has no ImageID then.
+// still returns the image of an earlier build, if it still exists. One that the engine has lost, and that pods get from the containerd of
+// their nodes or from a registry, has no ImageID then.
 func (b *Builder) still(ctx context.Context, prior model.ImageResult, to Plan) (now model.ImageResult, ok bool) {
 	if prior.Local == "" {
 		return prior, false
@@ -172,15 +172,20 @@ func (b *Builder) still(ctx context.Context, prior model.ImageResult, to Plan) (
 		if has || err != nil {
 			return prior, has
 		}
-		if to.Base || !hasContentTag(prior.Cluster, prior.ImageID) {
+		if to.Base || !stays(prior) {
 			return prior, false
 		}
 	}
-	switch {
-	case to.Method == model.DeliverContainerd:
-		return now, inNode(ctx, to.Socket, now)
-	case lost && to.Method != model.DeliverRegistry && to.Method != model.DeliverPush:
-		return now, false
+	switch to.Method {
+	case model.DeliverContainerd:
+		return now, inNode(ctx, to, now)
+	case model.DeliverKIND, model.DeliverK3D:
+		return now, nodesOf(to).have(ctx, b.docker, now)
+	case model.DeliverShared, model.DeliverNone:
+		if lost {
+			return now, false
+		}
+	case model.DeliverRegistry, model.DeliverPush:
 	}
 	return now, b.registry.has(ctx, now.Local)
 }

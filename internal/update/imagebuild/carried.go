@@ -83,8 +83,8 @@ func (b *Builder) findHere(ctx context.Context, req Request, dep model.ImageResu
 	switch {
 	case dep.ImageID != "":
 		return b.savedBlobs(ctx, dep)
-	case req.To.Socket != "":
-		return nodeBlobs(ctx, req.To.Socket, dep)
+	case req.To.inNodes():
+		return nodeBlobs(ctx, b.docker, req.To, dep)
 	case b.cutOff(req):
 		return b.registry.blobs(ctx, dep.Local)
 	}
@@ -97,13 +97,16 @@ type onNode struct {
 	io.Closer
 }
 
-// nodeBlobs finds an image in a node's containerd.
-func nodeBlobs(ctx context.Context, socket string, dep model.ImageResult) (digest string, blobs blobsHere, err error) {
+// nodeBlobs finds an image in the containerd of a node.
+func nodeBlobs(ctx context.Context, engine docker.Client, to Plan, dep model.ImageResult) (digest string, blobs blobsHere, err error) {
+	if to.Method != model.DeliverContainerd {
+		return nodesOf(to).blobs(ctx, engine, dep)
+	}
 	full, err := fullRef(dep.Cluster)
 	if err != nil {
 		return "", nil, err
 	}
-	node, err := containerd.Dial(socket)
+	node, err := containerd.Dial(to.Socket)
 	if err != nil {
 		return "", nil, err
 	}
@@ -116,8 +119,8 @@ func nodeBlobs(ctx context.Context, socket string, dep model.ImageResult) (diges
 }
 
 // inNode reports whether a node's containerd has an image.
-func inNode(ctx context.Context, socket string, dep model.ImageResult) bool {
-	_, node, err := nodeBlobs(ctx, socket, dep)
+func inNode(ctx context.Context, to Plan, dep model.ImageResult) bool {
+	_, node, err := nodeBlobs(ctx, nil, to, dep)
 	if err != nil {
 		return false
 	}

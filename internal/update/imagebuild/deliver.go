@@ -73,10 +73,8 @@ func (d *Deliverer) deliver(ctx context.Context, plan Plan, result model.ImageRe
 		err = d.push(ctx, "local registry "+plan.Registry.Host, result, from, log, sent)
 	case model.DeliverPush:
 		err = d.pushAnywhere(ctx, plan, result, from, log, sent)
-	case model.DeliverKIND:
-		err = d.load(ctx, kindNodes(plan.Cluster), result, log)
-	case model.DeliverK3D:
-		err = d.load(ctx, k3dNodes(plan.Cluster), result, log)
+	case model.DeliverKIND, model.DeliverK3D:
+		err = d.load(ctx, nodesOf(plan), result, log)
 	case model.DeliverContainerd:
 		err = d.importHere(ctx, plan, result, from, log)
 	default:
@@ -96,8 +94,7 @@ func (d *Deliverer) deliver(ctx context.Context, plan Plan, result model.ImageRe
 
 // push sends the image to the registry in its name. An image that the registry already has is not sent.
 func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, from origin, log logstore.Logger, sent func(percent int)) error {
-	stays := result.ImageID == "" || hasContentTag(result.Local, result.ImageID)
-	if stays && d.registry.has(ctx, result.Local) {
+	if stays(result) && d.registry.has(ctx, result.Local) {
 		logstore.Infof(log, "Already in %s: %s", where, result.Local)
 	} else {
 		logstore.Infof(log, "Pushing to %s: %s", where, result.Local)
@@ -144,7 +141,7 @@ func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.Imag
 		return err
 	}
 	defer node.Close()
-	if result.ImageID == "" || hasContentTag(result.Cluster, result.ImageID) {
+	if stays(result) {
 		if there, err := node.Has(ctx, full); err == nil && there {
 			logstore.Infof(log, "Already in the node's containerd: %s", result.Cluster)
 			return nil
@@ -162,57 +159,25 @@ func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.Imag
 	return node.Import(ctx, archive, full)
 }
 
-// nodes describes how to load images into a cluster whose nodes are containers.
-type nodes struct {
-	// title names the cluster for the user; tool is the command that loads images, and argv returns its arguments for an
-	// image.
-	title string
-	tool  string
-	argv  func(ref string) []string
-	// labels select the node containers, and isNode excludes helpers.
-	labels map[string]string
-	isNode func(docker.Container) bool
-}
-
-func kindNodes(cluster string) nodes {
-	return nodes{
-		title: "kind cluster " + cluster, tool: "kind",
-		argv:   func(ref string) []string { return []string{"load", "docker-image", ref, "--name", cluster} },
-		labels: map[string]string{"io.x-k8s.kind.cluster": cluster},
-		isNode: func(c docker.Container) bool { return c.Labels["io.x-k8s.kind.role"] != "external-load-balancer" },
-	}
-}
-
-func k3dNodes(cluster string) nodes {
-	return nodes{
-		title: "k3d cluster " + cluster, tool: "k3d",
-		argv:   func(ref string) []string { return []string{"image", "import", ref, "-c", cluster} },
-		labels: map[string]string{"app": "k3d", "k3d.cluster": cluster},
-		isNode: func(c docker.Container) bool {
-			return c.Labels["k3d.role"] == "server" || c.Labels["k3d.role"] == "agent"
-		},
-	}
-}
-
 // load loads the image into the nodes that lack it: directly from the engine into their containerds if the nodes are
 // containers of the same engine, which saves the file on disk that the cluster's own tool writes first. The tool takes
 // over if that fails or the nodes run elsewhere.
 func (d *Deliverer) load(ctx context.Context, n nodes, result model.ImageResult, log logstore.Logger) error {
-	containers, err := d.nodeContainers(ctx, n)
+	containers, err := n.containers(ctx, d.docker)
 	if err != nil {
 		return err
 	}
-	lacking, err := d.lacking(ctx, containers, result)
+	lack, err := lacking(ctx, d.docker, containers, result)
 	if err != nil {
 		return err
 	}
-	if len(containers) > 0 && len(lacking) == 0 {
+	if len(containers) > 0 && len(lack) == 0 {
 		logstore.Infof(log, "Already in %s: %s", n.title, result.Local)
 		return nil
 	}
 	logstore.Infof(log, "Loading into %s: %s", n.title, result.Local)
 	if len(containers) > 0 {
-		if err = d.importIntoAll(ctx, lacking, result.Local); err == nil || ctx.Err() != nil {
+		if err = d.importIntoAll(ctx, lack, result.Local); err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -245,40 +210,6 @@ func (d *Deliverer) importIntoAll(ctx context.Context, containers []docker.Conta
 	return all.Wait()
 }
 
-func (d *Deliverer) nodeContainers(ctx context.Context, n nodes) ([]docker.Container, error) {
-	all, err := d.docker.Containers(ctx, n.labels)
-	if err != nil {
-		return nil, err
-	}
-	found := all[:0]
-	for _, c := range all {
-		if n.isNode(c) {
-			found = append(found, c)
-		}
-	}
-	return found, nil
-}
-
-// lacking returns the nodes that do not have the image yet. A node whose images cannot be listed counts as lacking it.
-func (d *Deliverer) lacking(ctx context.Context, containers []docker.Container, result model.ImageResult) ([]docker.Container, error) {
-	full, err := fullRef(result.Cluster)
-	if err != nil || !hasContentTag(result.Cluster, result.ImageID) {
-		return containers, err
-	}
-	var out []docker.Container
-	for _, c := range containers {
-		var names strings.Builder
-		err := d.docker.ContainerExec(ctx, c.ID, []string{"ctr", "-n", "k8s.io", "images", "ls", "-q", "name==" + full}, nil, &names)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil || strings.TrimSpace(names.String()) != full {
-			out = append(out, c)
-		}
-	}
-	return out, nil
-}
-
 // importInto streams the image from the engine into the containerd of a node container.
 func (d *Deliverer) importInto(ctx context.Context, node docker.Container, ref string) error {
 	archive, err := d.docker.Save(ctx, []string{ref})
@@ -287,8 +218,7 @@ func (d *Deliverer) importInto(ctx context.Context, node docker.Container, ref s
 	}
 	defer archive.Close()
 	var said strings.Builder
-	argv := []string{"ctr", "-n", "k8s.io", "images", "import", "--all-platforms", "-"}
-	if err := d.docker.ContainerExec(ctx, node.ID, argv, io.Reader(archive), &said); err != nil {
+	if err := (nodeContainer{d.docker, node}).ctr(ctx, io.Reader(archive), &said, "images", "import", "--all-platforms", "-"); err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 	}
 	return nil

@@ -133,8 +133,8 @@ func node(name string, labels map[string]string, imported *[]string) dockertest.
 		switch strings.Join(argv[:5], " ") {
 		case "ctr -n k8s.io images ls":
 			for _, image := range *imported {
-				if argv[6] == "name=="+image {
-					fmt.Fprintln(out, image)
+				if argv[5] == "name=="+image {
+					fmt.Fprintln(out, image, "application/vnd.oci.image.manifest.v1+json", "sha256:1", "1.0 MiB")
 				}
 			}
 			return 0
@@ -189,7 +189,20 @@ func TestDeliverIntoNodes(t *testing.T) {
 			if !cmp.Equal(first, want) || !cmp.Equal(second, want) || helper != nil {
 				t.Errorf("imported %v, %v, %v", first, second, helper)
 			}
-			if strings.Count(log.String(), "Loading into") != 1 || strings.Count(log.String(), "Already in") != 1 {
+			b := New(engine)
+			engine.RemoveImage(result.ImageID)
+			now, ok := b.still(t.Context(), result, tt.plan)
+			if !ok || now.ImageID != "" {
+				t.Errorf("all nodes have the image that the engine has lost, but it is %+v, %t", now, ok)
+			}
+			if err := d.Deliver(t.Context(), tt.plan, now, log, nil); err != nil {
+				t.Error(err)
+			}
+			second = nil
+			if _, ok := b.still(t.Context(), result, tt.plan); ok {
+				t.Error("a node lacks the image that the engine has lost")
+			}
+			if strings.Count(log.String(), "Loading into") != 1 || strings.Count(log.String(), "Already in") != 2 {
 				t.Errorf("log:\n%s", log)
 			}
 		})

@@ -33,6 +33,11 @@ func (p Plan) throughEngine() bool {
 	return slices.Contains([]model.DeliveryMethod{model.DeliverShared, model.DeliverKIND, model.DeliverK3D}, p.Method)
 }
 
+// inNodes reports whether images are in the containerd of nodes that this machine can ask.
+func (p Plan) inNodes() bool {
+	return slices.Contains([]model.DeliveryMethod{model.DeliverContainerd, model.DeliverKIND, model.DeliverK3D}, p.Method)
+}
+
 // Delivery chooses how images get to a cluster. It holds the relevant facts about this machine, so that choosing does no
 // I/O; Probe fills it in.
 type Delivery struct {

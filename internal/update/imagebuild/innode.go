@@ -19,8 +19,8 @@ import (
 const nodeRead = 1 << 20
 
 // readInNode calls read with an image that a node's containerd has. found is false if it has none.
-func readInNode(ctx context.Context, socket string, of model.ImageResult, read func(v1.Image) error) (found bool, err error) {
-	digest, blobs, err := nodeBlobs(ctx, socket, of)
+func readInNode(ctx context.Context, engine docker.Client, to Plan, of model.ImageResult, read func(v1.Image) error) (found bool, err error) {
+	digest, blobs, err := nodeBlobs(ctx, engine, to, of)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

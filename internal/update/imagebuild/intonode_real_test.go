@@ -66,7 +66,7 @@ func newRealNode(t *testing.T, socket string) *realNode {
 func (n *realNode) check(of model.ImageResult) {
 	n.t.Helper()
 	n.names = append(n.names, "docker.io/"+of.Cluster)
-	found, err := readInNode(n.t.Context(), n.socket, of, func(image v1.Image) error {
+	found, err := readInNode(n.t.Context(), nil, Plan{Method: model.DeliverContainerd, Socket: n.socket}, of, func(image v1.Image) error {
 		layers, err := image.Layers()
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -52,10 +54,38 @@ func TestRealNodes(t *testing.T) {
 			if got := dockerRun(t, "exec", node, "ctr", "-n", "k8s.io", "images", "check", "name=="+full); !strings.Contains(got, "complete") {
 				t.Errorf("the node's containerd has %q", got)
 			}
+			lostInEngine(t, engine, Plan{Method: tt.method, Cluster: cluster}, result, func() {
+				dockerRun(t, "exec", node, "ctr", "-n", "k8s.io", "images", "rm", full)
+			})
 			if text := log.String(); strings.Count(text, "Loading into "+tt.name) != 1 || !strings.Contains(text, "Already in "+tt.name) {
 				t.Errorf("the image was not loaded exactly once:\n%s", text)
 			}
 		})
+	}
+}
+
+// lostInEngine removes an image from the engine, and then from the node. Until then it is reused, and read in the node.
+func lostInEngine(t *testing.T, engine docker.Client, to Plan, result model.ImageResult, lose func()) {
+	t.Helper()
+	before, _, err := engine.Inspect(t.Context(), result.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dockerRun(t, "rmi", "-f", result.Local)
+	b, r := New(engine), NewReader(engine)
+	now, ok := b.still(t.Context(), result, to)
+	if !ok || now.ImageID != "" {
+		t.Errorf("the image is in the node: %+v, %t", now, ok)
+	}
+	after, found, err := r.Inspect(t.Context(), now, to)
+	if err != nil || !found || !slices.Equal(after.Cmd, before.Cmd) || after.User != before.User {
+		t.Errorf("the node has %+v, %t, %v; the engine had %+v", after, found, err, before)
+	}
+	if got, err := r.Programs(t.Context(), now, to, []string{"/bin/none", "/bin/sh"}); err != nil || !slices.Equal(got, []string{"/bin/sh"}) {
+		t.Errorf("programs %v, %v", got, err)
+	}
+	if lose(); b.Reusable(t.Context(), result, to) {
+		t.Error("the image has gone from the node, too")
 	}
 }
 

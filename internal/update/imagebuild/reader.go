@@ -52,8 +52,8 @@ func (r *Reader) Inspect(ctx context.Context, of model.ImageResult, to Plan) (do
 	switch {
 	case err != nil || found:
 		return im, found, err
-	case to.Method == model.DeliverContainerd:
-		return r.inspectInNode(ctx, of, to.Socket)
+	case to.inNodes():
+		return r.inspectInNode(ctx, of, to)
 	case !elsewhere(of.Local):
 		return im, false, nil
 	}
@@ -86,10 +86,10 @@ func inspectTrial(ctx context.Context, tried *trial) (out docker.Image, found bo
 }
 
 // inspectInNode is Inspect in a node's containerd. One that does not answer counts as one that does not have it.
-func (r *Reader) inspectInNode(ctx context.Context, of model.ImageResult, socket string) (out docker.Image, found bool, err error) {
+func (r *Reader) inspectInNode(ctx context.Context, of model.ImageResult, to Plan) (out docker.Image, found bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, headTime)
 	defer cancel()
-	found, err = readInNode(limited, socket, of, func(im v1.Image) (err error) {
+	found, err = readInNode(limited, r.engine, to, of, func(im v1.Image) (err error) {
 		out, err = properties(im)
 		return err
 	})
@@ -103,7 +103,7 @@ func (r *Reader) inspectInNode(ctx context.Context, of model.ImageResult, socket
 // not enough of such an image can be read in time, the image is assumed to have the first one: containers tell later.
 func (r *Reader) Programs(ctx context.Context, of model.ImageResult, to Plan, paths []string) ([]string, error) {
 	tried := r.trials.of(of)
-	node := to.Method == model.DeliverContainerd
+	node := to.inNodes()
 	if tried == nil {
 		found, err := r.engine.Programs(ctx, of.Local, paths)
 		apart := node || elsewhere(of.Local)
@@ -126,7 +126,7 @@ func (r *Reader) Programs(ctx context.Context, of model.ImageResult, to Plan, pa
 	case tried != nil:
 		err = tried.read(limited, search)
 	case node:
-		_, err = readInNode(limited, to.Socket, of, search)
+		_, err = readInNode(limited, r.engine, to, of, search)
 	default:
 		err = r.registry.read(limited, of.Local, search)
 	}

@@ -59,7 +59,7 @@ func runPod(t *testing.T, image string) string {
 // removeImage removes an image that a test built from the engine.
 func removeImage(t *testing.T, engine docker.Client, result model.ImageResult) {
 	t.Cleanup(func() {
-		if err := engine.Remove(context.WithoutCancel(t.Context()), result.Local); err != nil {
+		if err := engine.Remove(context.WithoutCancel(t.Context()), result.Local); err != nil && !docker.IsNotFound(err) {
 			t.Errorf("clean up: %v", err)
 		}
 	})

@@ -133,7 +133,7 @@ func (b *Builder) throwaway(ctx context.Context, req Request, keep string) (id s
 
 // contents reads an image where it is: in the engine, in the node, or in a registry.
 func (b *Builder) contents(ctx context.Context, req Request, of model.ImageResult) (out imageContents, err error) {
-	if of.ImageID == "" && req.To.Method != model.DeliverContainerd {
+	if of.ImageID == "" && !req.To.inNodes() {
 		err = b.registry.read(ctx, of.Local, func(image v1.Image) (err error) {
 			out, err = readContents(image)
 			return err
