@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
 // room bounds the deploys to a cluster that are in memory at once. A deploy that builds nothing needs no slot, so that all resources of a
@@ -15,8 +17,8 @@ type room chan struct{}
 const (
 	// roomFor is twice the largest number of requests on their way, so that they never lack the next one.
 	roomFor = 128
-	// roomTime is ten times longer than a deploy takes when the cluster is far away and busy.
-	roomTime = 2 * time.Second
+	// roomTime is ten times longer than a deploy takes when the cluster is far away and busy. Waits are logged from then on.
+	roomTime = logstore.SayAfter
 )
 
 func newRoom() room { return make(room, roomFor) }
