@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -425,6 +426,9 @@ func (c *Client) silent(ctx context.Context, err error) error {
 		fmt.Sprintf("end it: kill %d, and if that does not help: kill -9 %d; the next hone cleans up after it", c.Session.PID, c.Session.PID))
 }
 
+// unknownPath begins the answer of a session to a path that it does not have.
+const unknownPath = "unknown path"
+
 // refused returns the error for a response that is not a success.
 func (c *Client) refused(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
@@ -442,6 +446,10 @@ func (c *Client) refused(resp *http.Response) error {
 		}
 		return problem.New(fmt.Sprintf("%s requires a token", c.Where()),
 			"for your own session on this machine, use --session NAME; for another, set HONE_TOKEN to one that hone token create prints there, or to the content of its file NAME.token")
+	}
+	if resp.StatusCode == http.StatusNotFound && strings.HasPrefix(failure.Error, unknownPath) {
+		return problem.New(fmt.Sprintf("%s runs another version of hone, which has no %s", c.Where(), resp.Request.URL.Path),
+			"start it again with this version: hone stop, then hone up")
 	}
 	if failure.Mend != "" {
 		return problem.New(c.Where()+": "+failure.Error, failure.Mend)

@@ -135,6 +135,7 @@ func TestRefusals(t *testing.T) {
 		{"with a mend", 404, `{"error":"no resource is called \"x\"","mend":"did you mean y?"}`, []string{`session shop: no resource is called "x"`, "\n  did you mean y?"}},
 		{"without a reason", 500, "", []string{"session shop: 500 Internal Server Error"}},
 		{"in text", 502, "a proxy has failed\n", []string{"502 Bad Gateway: a proxy has failed"}},
+		{"of another version", 404, `{"error":"unknown path /api/x"}`, []string{"session shop runs another version of hone, which has no /api/", "hone stop"}},
 		{"without the token", 401, `{"error":"show the token"}`, []string{"session shop requires a token", "--session NAME", "set HONE_TOKEN"}},
 	} {
 		c := answering(t, func(w http.ResponseWriter, _ *http.Request) {
