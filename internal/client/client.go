@@ -154,6 +154,12 @@ func (c *Client) Status(ctx context.Context) (st api.Status, err error) {
 	return st, err
 }
 
+// Why returns the answer to why a resource is as it is.
+func (c *Client) Why(ctx context.Context, resource string) (w api.Why, err error) {
+	err = c.ask(ctx, http.MethodGet, "/api/why?"+url.Values{"resource": {resource}}.Encode(), nil, &w)
+	return w, err
+}
+
 // Shell returns where a shell of a resource can run; query is the query of GET /api/shell.
 func (c *Client) Shell(ctx context.Context, query url.Values) (s api.Shell, err error) {
 	err = c.ask(ctx, http.MethodGet, "/api/shell?"+query.Encode(), nil, &s)

@@ -34,6 +34,19 @@ type StatusFinding struct {
 	Failure *Explanation `json:"failure,omitempty"`
 }
 
+// Why is the answer to why a resource is as it is: GET /api/why.
+type Why struct {
+	Reasons []Reason `json:"reasons"`
+}
+
+// Reason is a part of the answer to why a resource is as it is.
+type Reason struct {
+	// Text is a line: what the resource does, waits for, or lacks. Lines about the resources that it waits for are indented.
+	Text string `json:"text,omitempty"`
+	// Failure explains a failure of the resource, or of one that it waits for.
+	Failure *Explanation `json:"failure,omitempty"`
+}
+
 // Explanation explains a failure, or a resource that is stuck, as the screen's card does.
 type Explanation struct {
 	// Resource is the resource that failed; Also are further ones that failed for the same reason.

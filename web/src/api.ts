@@ -1019,6 +1019,14 @@ export interface ReadyEvent {
   afterMs: number;
 }
 
+/** Reason is a part of the answer to why a resource is as it is. */
+export interface Reason {
+  /** Failure explains a failure of the resource, or of one that it waits for. */
+  failure?: Explanation;
+  /** Text is a line: what the resource does, waits for, or lacks. Lines about the resources that it waits for are indented. */
+  text?: string;
+}
+
 /** RequestEvent describes a request of a client of the session's API. */
 export interface RequestEvent {
   /** By is the name of the client's token, "page" for the web page, or "owner" for the user's other programs. */
@@ -1717,4 +1725,9 @@ export interface WaterfallSpan {
   /** Text describes it in words. */
   text: string;
   toMs: number;
+}
+
+/** Why is the answer to why a resource is as it is: GET /api/why. */
+export interface Why {
+  reasons: Reason[];
 }

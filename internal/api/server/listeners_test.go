@@ -131,10 +131,19 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// telling answers every question with a text.
+type telling string
+
+func (t telling) Status(store.View, time.Time) api.Status { return api.Status{Tiltfile: string(t)} }
+
+func (t telling) Why(_ store.View, at time.Time, resource string) (api.Why, error) {
+	return api.Why{Reasons: []api.Reason{{Text: resource + string(t) + at.Format(time.RFC3339)}}}, nil
+}
+
 // TestEveryTableIsServed gets each of them, by both formats.
 func TestEveryTableIsServed(t *testing.T) {
 	f := serveLive(t, func(s *Subscriber) {
-		s.options.Status = func(store.View, time.Time) api.Status { return api.Status{Tiltfile: "hunter22"} }
+		s.options.Answers = telling("hunter22")
 	})
 	m := statetest.K8s("web", statetest.Image("web"))
 	loaded := statetest.Loaded(m)
@@ -174,7 +183,7 @@ func TestEveryTableIsServed(t *testing.T) {
 			t.Errorf("%s: %d %.300s", path, code, body)
 		}
 	}
-	for _, path := range []string{"/api/view", "/api/status"} {
+	for _, path := range []string{"/api/view", "/api/status", "/api/why?resource=web"} {
 		if code, body := f.ask("unix", "GET", path, ""); code != 200 || strings.Contains(body, "hunter22") || !json.Valid([]byte(body)) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}

@@ -24,7 +24,7 @@ type Past struct {
 }
 
 // ServePast serves the web page of a past session on o.TCP until ctx is done. Everything can be read and nothing can be changed. Of the
-// options it uses Version, TCP, Token, PageLogin, Page, Logs and Status.
+// options it uses Version, TCP, Token, PageLogin, Page, Logs and Answers.
 func ServePast(ctx context.Context, o Options, p Past) error {
 	s := New(o)
 	s.past = &p

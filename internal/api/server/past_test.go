@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
-	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -31,12 +29,8 @@ func TestServePast(t *testing.T) {
 		Events: []api.Event{{V: 1, Seq: 1, Time: at, Type: "session-started"}, {V: 1, Seq: 2, Time: at, Type: "update-started", Resource: "gen"}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	status := func(v store.View, at time.Time) api.Status {
-		_, first := state.Resources.In(v).Ends()
-		return api.Status{Session: first.ID + " at " + at.Format(time.RFC3339)}
-	}
 	go func() {
-		ended <- ServePast(ctx, Options{Version: "2.0.0", TCP: l, Token: token, Logs: logs, Status: status, Page: fstest.MapFS{"index.html": {Data: []byte("page")}}, PageLogin: NewPageLogin(l)}, past)
+		ended <- ServePast(ctx, Options{Version: "2.0.0", TCP: l, Token: token, Logs: logs, Answers: telling("said"), Page: fstest.MapFS{"index.html": {Data: []byte("page")}}, PageLogin: NewPageLogin(l)}, past)
 	}()
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -78,7 +72,8 @@ func TestServePast(t *testing.T) {
 		{"GET", "/api/view", "", 200, `"gen"`},
 		{"GET", "/api/logs/window?resource=gen", "", 200, `"text":"two"`},
 		{"GET", "/api/waits", "", 200, `"saves":0`},
-		{"GET", "/api/status", "", 200, `"session":"gen at 2026-11-20T12:00:00Z"`},
+		{"GET", "/api/status", "", 200, `"tiltfile":"said"`},
+		{"GET", "/api/why?resource=gen", "", 200, `"text":"gensaid2026-11-20T12:00:00Z"`},
 		{"GET", "/api/waterfall", "", 200, `"rows":[`},
 		{"GET", "/api/events?type=update&follow=true", "", 200, `"seq":2`},
 		{"GET", "/api/snapshot", "", 200, `"version": "1.0.0"`},

@@ -37,6 +37,7 @@ func (s *Subscriber) routes(src *source) []route {
 	return []route{
 		{"GET /api/view", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }, about{gives: api.View{}}},
 		{"GET /api/status", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.status(src, w, r) }, about{gives: api.Status{}}},
+		{"GET /api/why", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.why(src, w, r) }, about{query: []string{"resource"}, gives: api.Why{}}},
 		{"GET /api/shell", api.PermissionExec, func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }, about{query: []string{"resource", "pod", "container"}, gives: api.Shell{}}},
 		{"GET /api/plan", api.PermissionPreview, func(w http.ResponseWriter, r *http.Request) { s.plan(src, w, r) }, about{gives: api.Plan{}}},
 		{"GET /api/revision", api.PermissionPreview, func(w http.ResponseWriter, r *http.Request) { s.revision(src, w, r) }, about{query: []string{"number"}, gives: api.Plan{}}},
@@ -124,18 +125,6 @@ func (s *Subscriber) view(src *source, w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = doc.WriteTo(w)
-}
-
-// status handles GET /api/status.
-func (s *Subscriber) status(src *source, w http.ResponseWriter, r *http.Request) {
-	if s.options.Status == nil {
-		fail(w, http.StatusConflict, "this session does not say how it is")
-		return
-	}
-	var out api.Status
-	if s.work(r.Context(), func() { out = s.options.Status(src.View(), s.now()) }) {
-		respondRedacted(src, w, out)
-	}
 }
 
 func writeView(out *bytes.Buffer, src *source, version string) error {

@@ -78,8 +78,8 @@ type Options struct {
 	Plan func(ctx context.Context, v store.View) (api.Plan, error)
 	// Revision returns the differences of a revision to the one before; nil for a session without a cluster.
 	Revision func(ctx context.Context, v store.View, number int) (api.Plan, error)
-	// Status answers how the session is in a state, at a time; nil for a server that does not know. Several goroutines call it.
-	Status func(v store.View, at time.Time) api.Status
+	// Answers answers questions about the session; nil for a server that does not know.
+	Answers Answers
 	// Stop ends the session.
 	Stop func()
 	// Object reads an object of the cluster as YAML for people, and Previous the newest lines of the run of a container before its

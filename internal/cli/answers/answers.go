@@ -1,8 +1,8 @@
 // Package answers answers questions about a running session, in the words of its screen: how it is, why a resource is as it is, where the
 // newest save runs, and which lines of the logs tell more. Commands print the answers, and the tools of hone mcp send them.
 //
-// It asks the session's API for the state and for lines of the log, and applies the same functions to them as the screen does. How the
-// session is, which is asked most, the session itself answers with these functions: its whole state is long.
+// The session itself answers how it is, and why a resource is as it is, with the functions of its screen. For the other questions, the
+// package asks the session's API for the state and for lines of the log, and applies these functions to them: the whole state is long.
 //
 // Texts of others are cleaned: they hold no escape sequences. Secrets are gone, since the API sends none.
 package answers

@@ -33,7 +33,7 @@ func serve(t testing.TB, v store.View, at time.Time) *client.Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- server.ServePast(ctx, server.Options{Version: "1.2.3", TCP: l, Token: token, Logs: logs, Status: Answer(logs), PageLogin: server.NewPageLogin(l),
+		ended <- server.ServePast(ctx, server.Options{Version: "1.2.3", TCP: l, Token: token, Logs: logs, Answers: Here{Logs: logs}, PageLogin: server.NewPageLogin(l),
 			Page: fstest.MapFS{"index.html": {Data: []byte("page")}}}, server.Past{View: v, At: at, By: "1.2.3"})
 	}()
 	t.Cleanup(func() {
@@ -92,6 +92,18 @@ func BenchmarkStatus1000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if got, err := AskStatus(b.Context(), c); err != nil || got.OK != resources+1 {
+			b.Fatal(got, err)
+		}
+	}
+}
+
+// BenchmarkWhy1000 asks a session of that size why a resource is as it is.
+func BenchmarkWhy1000(b *testing.B) {
+	const resources, pods = 1000, 5
+	c := serve(b, many(b, resources, pods), hudtest.ShopTime)
+	b.ReportAllocs()
+	for b.Loop() {
+		if got, err := AskWhy(b.Context(), c, "service-500"); err != nil || len(got) == 0 {
 			b.Fatal(got, err)
 		}
 	}

@@ -1,16 +1,13 @@
 package answers
 
 import (
-	"context"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/rawfile"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -125,43 +122,6 @@ func (s *moment) relative(paths []string) []string {
 			p = rel
 		}
 		out = append(out, text.Clean(p))
-	}
-	return out
-}
-
-// reader reads the log of a session for the lines that explain a failure.
-type reader struct {
-	ctx context.Context
-	of  *Session
-}
-
-var _ view.LogReader = reader{}
-
-// ReadBefore implements view.LogReader. Lines that cannot be read are missing: the failure itself is known without them. The newest lines are
-// the only ones that anything asks for.
-func (r reader) ReadBefore(f logstore.Filter, _ uint64, n int) []logstore.Line {
-	q := url.Values{"level": {"all"}, "tail": {strconv.Itoa(n)}, "resource": names(f.Resources)}
-	if f.Span != "" {
-		q.Set("span", f.Span)
-	}
-	if !f.Since.IsZero() {
-		q.Set("since", f.Since.Format(time.RFC3339Nano))
-	}
-	for _, source := range f.Sources {
-		q.Set("source", string(source))
-	}
-	read, err := readLines(r.ctx, r.of.Client, q)
-	if err != nil {
-		return nil
-	}
-	var out []logstore.Line
-	for _, l := range read {
-		stored := StoredLine(l)
-		ref := logstore.LineRef{Seq: l.Seq, Time: l.Time, Resource: stored.Resource, Span: l.Span, Source: stored.Source, Level: stored.Level,
-			Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: []byte(l.Text)}
-		if f.Match == nil || f.Match(ref) {
-			out = append(out, stored)
-		}
 	}
 	return out
 }

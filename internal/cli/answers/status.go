@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/api/page"
+	"github.com/hone-dev/hone/internal/api/server"
 	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -102,9 +103,22 @@ func AskStatus(ctx context.Context, c *client.Client) (Status, error) {
 	return Status(of), nil
 }
 
-// Answer returns a function that answers how the session of this process is, in a state at a time. logs are its logs.
-func Answer(logs view.LogReader) func(v store.View, at time.Time) api.Status {
-	return func(v store.View, at time.Time) api.Status { return (&moment{v, at, true}).status(logs) }
+// Here answers questions about the session of this process.
+type Here struct {
+	// Logs are the logs of the session.
+	Logs view.LogReader
+}
+
+var _ server.Answers = Here{}
+
+// Status implements server.Answers.
+func (h Here) Status(v store.View, at time.Time) api.Status {
+	return (&moment{v, at, true}).status(h.Logs)
+}
+
+// Why implements server.Answers.
+func (h Here) Why(v store.View, at time.Time, resource string) (api.Why, error) {
+	return (&moment{v, at, true}).why(h.Logs, model.ManifestName(resource))
 }
 
 // status answers how the session is.

@@ -46,7 +46,7 @@ func past(t *testing.T, v store.View, at time.Time, fill func(*logstore.Store)) 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- server.ServePast(ctx, server.Options{Version: "1.2.3", TCP: l, Token: token, Logs: logs, Status: answers.Answer(logs), PageLogin: server.NewPageLogin(l),
+		ended <- server.ServePast(ctx, server.Options{Version: "1.2.3", TCP: l, Token: token, Logs: logs, Answers: answers.Here{Logs: logs}, PageLogin: server.NewPageLogin(l),
 			Page: fstest.MapFS{"index.html": {Data: []byte("page")}}}, server.Past{View: v, At: at, By: "1.2.3"})
 	}()
 	t.Cleanup(func() {

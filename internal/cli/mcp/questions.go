@@ -121,11 +121,7 @@ type whyIn struct {
 }
 
 func why(ctx context.Context, c call, in whyIn) (a answer[answers.Reason], err error) {
-	of, err := answers.Of(ctx, c.session)
-	if err != nil {
-		return a, err
-	}
-	if a.items, err = of.Why(ctx, in.Resource); err != nil {
+	if a.items, err = answers.AskWhy(ctx, c.session, in.Resource); err != nil {
 		return a, err
 	}
 	a.foreign = true

@@ -158,7 +158,7 @@ func serveSnapshot(ctx context.Context, g *command.Global, o viewOptions, past s
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		served <- server.ServePast(ctx, server.Options{Version: command.Version, TCP: l, Token: rand.Text(), PageLogin: login, Page: web.Files(), Docs: docs.HTML, Logs: logs, Status: answers.Answer(logs)}, past)
+		served <- server.ServePast(ctx, server.Options{Version: command.Version, TCP: l, Token: rand.Text(), PageLogin: login, Page: web.Files(), Docs: docs.HTML, Logs: logs, Answers: answers.Here{Logs: logs}}, past)
 	}()
 	if o.noOpen {
 		fmt.Fprintln(g.Stdout, address)

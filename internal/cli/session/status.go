@@ -56,8 +56,8 @@ concern it, each with its cause, its place in the source, the lines of its outpu
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var reasons []answers.Reason
-			return q.askState(cmd.Context(), g, func(s *answers.Session) (_ any, err error) {
-				reasons, err = s.Why(cmd.Context(), args[0])
+			return q.ask(cmd.Context(), g, func(c *client.Client) (_ any, err error) {
+				reasons, err = answers.AskWhy(cmd.Context(), c, args[0])
 				return reasons, err
 			}, func(out io.Writer) {
 				for _, r := range reasons {
@@ -66,7 +66,7 @@ concern it, each with its cause, its place in the source, the lines of its outpu
 			})
 		},
 	}
-	q.add(c, []answers.Reason{})
+	q.add(c, []api.Reason{})
 	c.ValidArgsFunction = q.target.CompleteResources
 	return c
 }

@@ -162,7 +162,7 @@ func providePrevious(fleet *k8s.Fleet) hud.ReadPrevious {
 
 func provideServer(o options, p *opened.Project, d listeners, login *server.PageLogin, stop stopFunc, object hud.ReadObject, previous hud.ReadPrevious, logs *logstore.Store, plan hud.MakePlan, revision hud.ReadRevision, readOnly makeKubeconfig) *server.Subscriber {
 	return server.New(server.Options{Kubeconfig: p.Kubeconfig.Files(), Env: p.Env, Version: command.Version, Unix: d.unix, TCP: d.tcp, PageLogin: login, Page: web.Files(), Docs: docs.HTML, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
-		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Revision: revision, Stop: stop, Object: object, Previous: previous, ReadOnly: readOnly, Graph: architecture, Status: answers.Answer(logs),
+		Hosts: []string{o.host}, Logs: logs, Log: p.Debug, Plan: plan, Revision: revision, Stop: stop, Object: object, Previous: previous, ReadOnly: readOnly, Graph: architecture, Answers: answers.Here{Logs: logs},
 		Agents: mcp.Handler(sessions.Info{Name: d.name, PID: os.Getpid(), Socket: d.unix.Addr().String()})})
 }
 
