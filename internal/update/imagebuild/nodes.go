@@ -163,7 +163,7 @@ func (n nodeContainer) digest(ctx context.Context, full string) (string, error) 
 	if err := json.Unmarshal(text.Bytes(), &index); err != nil {
 		return "", fmt.Errorf("read %s in node %s: %w", full, n.Name, err)
 	}
-	if index.MediaType.IsIndex() && len(index.Manifests) > 0 {
+	if len(index.Manifests) > 0 { // an index need not say its type
 		return index.Manifests[0].Digest.String(), nil
 	}
 	return target, nil
