@@ -10,7 +10,7 @@ import (
 // stamp notes in the records which revision wrote their objects last: the newest one, for objects that are new or made again, and for
 // those in written. Other objects keep the revision that they had before.
 func (c *content) stamp(before content, written map[model.ObjectID]bool) {
-	moved := sync.OnceValue(before.byObject)
+	moved := sync.OnceValue(before.owned)
 	number := 0
 	if is := c.current(); is != nil {
 		number = is.Number
@@ -20,7 +20,9 @@ func (c *content) stamp(before content, written map[model.ObjectID]bool) {
 		for i, r := range list {
 			old, known := recordOf(before.objects[name], r.ObjectID)
 			if !known {
-				old, known = moved()[r.ObjectID] // from another resource
+				var o owned // from another resource
+				o, known = moved()[r.ObjectID]
+				old = o.Record
 			}
 			by := number
 			if same := known && old.UID == r.UID; same && !written[r.ObjectID] {
@@ -63,17 +65,6 @@ func (c content) owned() map[model.ObjectID]owned {
 		for _, r := range list {
 			_, others := out[r.ObjectID]
 			out[r.ObjectID] = owned{r, others}
-		}
-	}
-	return out
-}
-
-// byObject returns the records by their objects, which have one each.
-func (c content) byObject() map[model.ObjectID]Record {
-	out := map[model.ObjectID]Record{}
-	for _, list := range c.objects {
-		for _, r := range list {
-			out[r.ObjectID] = r
 		}
 	}
 	return out
