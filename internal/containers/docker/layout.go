@@ -72,7 +72,7 @@ func (s sparse) Writer(ctx context.Context, opts ...content.WriterOpt) (content.
 	return s.Store.Writer(ctx, opts...)
 }
 
-// described returns the blob that somebody wants to write.
+// described returns the blob that the options of a writer describe.
 func described(opts []content.WriterOpt) (ocispecs.Descriptor, error) {
 	var o content.WriterOpts
 	for _, opt := range opts {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRoom: as many deploys as there is room for are in memory at once, the next one enters when one leaves, and one that takes long keeps
-// nobody out.
+// TestRoom: as many deploys as there is room for are in memory at once, the next one enters when one leaves, and one that takes long no
+// longer counts.
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom()

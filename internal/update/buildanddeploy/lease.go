@@ -17,8 +17,8 @@ import (
 
 // holding is the lease of a Cluster.
 type holding struct {
-	// turn has a value while nobody takes or releases the lease, which may take a while. Operations that find it held only
-	// count themselves: 300 deploys at once waited in line for a fifth of their time.
+	// turn has a value unless the lease is being taken or released, which may need requests. An operation that finds the lease held
+	// only counts itself: 300 deploys at once waited in line for a fifth of their time.
 	turn chan struct{}
 
 	mu    sync.Mutex

@@ -150,8 +150,8 @@ func (c *counted) Deliver(ctx context.Context, plan imagebuild.Plan, r model.Ima
 	return c.images.Deliver(ctx, plan, r, log, sent)
 }
 
-// TestProgressOfImages checks the reports of an update while it runs: the steps of each Dockerfile, which of the images is built, that one waits for its builder,
-// and the share that has been pushed. The words of the stage stay the same meanwhile.
+// TestProgressOfImages checks the reports of an update while it runs: the image that is built, the steps of its Dockerfile, its wait for a
+// builder, and the share that has been pushed. The words of the stage stay the same meanwhile.
 func TestProgressOfImages(t *testing.T) {
 	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{Objects: []model.K8sObject{{JSON: `{"image":"web"}`}}},
 		Images: []model.ImageTarget{{Ref: "base", Custom: &model.CustomBuild{}}, {Ref: "done", Docker: &model.DockerBuild{}},

@@ -149,7 +149,7 @@ func TestRealContainerd(t *testing.T) {
 	}
 }
 
-// forget removes an image from the node's containerd, with the names that pulling gave it, and what is garbage then.
+// forget removes an image and the names that pulling gave it from the node's containerd, and collects the garbage.
 func forget(t *testing.T, socket, name string) {
 	t.Helper()
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
