@@ -1,53 +1,17 @@
-package answers
+package answers_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"testing"
-	"testing/fstest"
 	"time"
 
-	"github.com/hone-dev/hone/internal/api/server"
-	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/cli/answers"
+	"github.com/hone-dev/hone/internal/cli/answers/answerstest"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
-
-// serve serves a session as it was at one moment, and returns a client of it.
-func serve(t testing.TB, v store.View, at time.Time) *client.Client {
-	t.Helper()
-	logs, err := logstore.New(logstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const token = "token"
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- server.ServePast(ctx, server.Options{Version: "1.2.3", TCP: l, Token: token, Logs: logs, Answers: Here{Logs: logs}, PageLogin: server.NewPageLogin(l),
-			Page: fstest.MapFS{"index.html": {Data: []byte("page")}}}, server.Past{View: v, At: at, By: "1.2.3"})
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := logs.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	a := l.Addr().(*net.TCPAddr)
-	return client.At(sessions.Info{Name: "shop", StartedAt: time.Unix(1, 0), Host: a.IP.String(), Port: a.Port}, token)
-}
 
 // deployment is a Deployment as an object in JSON.
 const deployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"labels":{"app.kubernetes.io/managed-by":"hone"},"name":"%[1]s","namespace":"default"},` +
@@ -88,10 +52,10 @@ func many(tb testing.TB, n, pods int) store.View {
 // BenchmarkStatus1000 asks a session over a connection how it is.
 func BenchmarkStatus1000(b *testing.B) {
 	const resources, pods = 1000, 5
-	c := serve(b, many(b, resources, pods), hudtest.ShopTime)
+	c := answerstest.Serve(b, many(b, resources, pods), hudtest.ShopTime, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if got, err := AskStatus(b.Context(), c); err != nil || got.OK != resources+1 {
+		if got, err := answers.AskStatus(b.Context(), c); err != nil || got.OK != resources+1 {
 			b.Fatal(got, err)
 		}
 	}
@@ -100,10 +64,10 @@ func BenchmarkStatus1000(b *testing.B) {
 // BenchmarkWhy1000 asks a session of that size why a resource is as it is.
 func BenchmarkWhy1000(b *testing.B) {
 	const resources, pods = 1000, 5
-	c := serve(b, many(b, resources, pods), hudtest.ShopTime)
+	c := answerstest.Serve(b, many(b, resources, pods), hudtest.ShopTime, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if got, err := AskWhy(b.Context(), c, "service-500"); err != nil || len(got) == 0 {
+		if got, err := answers.AskWhy(b.Context(), c, "service-500"); err != nil || len(got) == 0 {
 			b.Fatal(got, err)
 		}
 	}
