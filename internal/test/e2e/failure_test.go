@@ -121,7 +121,7 @@ func TestCutInStep(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	p.replace("Tiltfile", "sync('site', '/www')", "sync('site', '/www'), run('echo one >>/www/steps'), "+
-		"run('echo two >>/www/steps; [ -e /again ] || { touch /again; exec sleep 1000; }'), run('echo three >>/www/steps')")
+		"run('mkdir /again; again=$?; echo two >>/www/steps; [ $again != 0 ] || exec sleep 1000'), run('echo three >>/www/steps')")
 	w, s, pod := p.overWire()
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/steps", "one\ntwo")
