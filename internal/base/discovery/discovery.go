@@ -61,22 +61,28 @@ type Version struct {
 // Groups returns all groups in the order of the server, the core group first. Groups that cannot be read, because the server behind them
 // is down or does not answer, are left out: they must not hide all others.
 func (d Client) Groups(ctx context.Context) ([]Group, error) {
-	var all []Group
-	for _, root := range []string{"/api", "/apis"} {
-		raw, err := d.get(ctx, aggregated, root)
-		if apierrors.IsNotFound(err) {
-			continue // a server that has only one of them
-		}
-		if err != nil {
-			return nil, err
-		}
-		found, err := d.read(ctx, root, raw)
-		if err != nil {
-			return nil, fmt.Errorf("read the kinds at %s: %w", root, err)
-		}
-		all = append(all, found...)
+	roots := []string{"/api", "/apis"}
+	all := make([][]Group, len(roots))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, root := range roots {
+		g.Go(func() error {
+			raw, err := d.get(ctx, aggregated, root)
+			if apierrors.IsNotFound(err) {
+				return nil // a server that has only one of them
+			}
+			if err != nil {
+				return err
+			}
+			if all[i], err = d.read(ctx, root, raw); err != nil {
+				return fmt.Errorf("read the kinds at %s: %w", root, err)
+			}
+			return nil
+		})
 	}
-	return all, nil
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(all...), nil
 }
 
 // answerTime bounds the time for one answer. Servers answer from memory, in well under a second; a tunnel to one that is

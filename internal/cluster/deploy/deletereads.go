@@ -63,7 +63,7 @@ func (r *deleteRun) readAll(ctx context.Context, refs []ObjectRef) *liveCache {
 			stubs = append(stubs, stub)
 		}
 	}
-	_ = bounded(ctx, r.req.Timeout, func(ctx context.Context) error { return r.a.prefetch(ctx, read, stubs) }) // find says why it cannot be read
+	_ = bounded(ctx, r.req.Timeout, func(ctx context.Context) error { return r.a.prefetch(ctx, read, stubs, allRecorded) }) // find says why it cannot be read
 	return read
 }
 

@@ -106,19 +106,27 @@ func (c *liveCache) forget(id model.ObjectID) {
 	maps.DeleteFunc(c.entries, func(k cacheKey, _ cached) bool { return k.id == id })
 }
 
-// namesLimit is the number of objects of a kind in a namespace up to which their names are read to see which of the desired ones are
-// missing.
-const namesLimit = 500
+const (
+	// namesLimit is the number of objects of a kind in a namespace up to which their names are read to see which of the desired ones are
+	// missing.
+	namesLimit = 500
+	// severalMissing is the number of missing objects from which one list of names costs less than to ask for each.
+	severalMissing = 2
+)
 
 // Prefetch reads the live state of the given desired objects, with one list per kind, so that the next Apply of each
-// need not read it; where several are missing, with a list of all names. The result serves one Apply per object, within 10 s. It is an
-// optimisation: after an error the objects concerned are read one by one.
-func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstructured) error {
-	return a.prefetch(ctx, a.cache, objects)
+// need not read it; where several are missing, with a list of all names. Recorded reports whether the ledger has an object, and may wait for
+// the ledger: the names are listed at the same time where it lacks several objects. The result serves one Apply per object, within 10 s. It
+// is an optimisation: after an error the objects concerned are read one by one.
+func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstructured, recorded func(model.ObjectID) bool) error {
+	return a.prefetch(ctx, a.cache, objects, recorded)
 }
 
+// allRecorded is for objects that the ledger has.
+func allRecorded(model.ObjectID) bool { return true }
+
 // prefetch is Prefetch into any cache.
-func (a *Applier) prefetch(ctx context.Context, into *liveCache, objects []*unstructured.Unstructured) error {
+func (a *Applier) prefetch(ctx context.Context, into *liveCache, objects []*unstructured.Unstructured, recorded func(model.ObjectID) bool) error {
 	groups := map[schema.GroupVersionKind][]*unstructured.Unstructured{}
 	for _, u := range objects {
 		if label(u, LabelProject) != "" {
@@ -132,7 +140,7 @@ func (a *Applier) prefetch(ctx context.Context, into *liveCache, objects []*unst
 	for _, gvk := range kinds {
 		if group := groups[gvk]; len(group) > 1 {
 			nodes = append(nodes, dag.Node{Name: gvk.Kind, Run: func(ctx context.Context) error {
-				return a.prefetchKind(ctx, into, group)
+				return a.prefetchKind(ctx, into, group, recorded)
 			}})
 		}
 	}
@@ -147,7 +155,7 @@ func (a *Applier) prefetch(ctx context.Context, into *liveCache, objects []*unst
 
 // prefetchKind lists the objects of one kind, in their namespace if there is only one, else in all namespaces. If
 // listing the whole cluster is forbidden, it lists one namespace after the other.
-func (a *Applier) prefetchKind(ctx context.Context, into *liveCache, group []*unstructured.Unstructured) error {
+func (a *Applier) prefetchKind(ctx context.Context, into *liveCache, group []*unstructured.Unstructured, recorded func(model.ObjectID) bool) error {
 	m, err := a.mapping(ctx, group[0])
 	if err != nil {
 		return err
@@ -159,9 +167,15 @@ func (a *Applier) prefetchKind(ctx context.Context, into *liveCache, group []*un
 		namespaces[u.GetNamespace()] = true
 		wanted[keyFor(u)] = true
 	}
+	places := slices.Sorted(maps.Keys(namespaces))
+	var names *nameLists
+	if a.names != nil {
+		names = newNameLists(ctx, a.names.Resource(m.Resource))
+		defer names.end()
+		names.all.Go(func() { names.expect(group, recorded) })
+	}
 	read := a.pages(m)
 	var errs []error
-	places := slices.Sorted(maps.Keys(namespaces))
 	for selector := range selectors {
 		if len(places) > 1 {
 			if err := into.list(ctx, read, "", selector, wanted); !apierrors.IsForbidden(err) {
@@ -173,37 +187,102 @@ func (a *Applier) prefetchKind(ctx context.Context, into *liveCache, group []*un
 			errs = append(errs, into.list(ctx, read, ns, selector, wanted))
 		}
 	}
-	if err := errors.Join(errs...); err != nil || a.names == nil {
+	if err := errors.Join(errs...); err != nil || names == nil {
 		return err
 	}
+	names.all.Wait()
 	for _, ns := range places {
-		errs = append(errs, into.listNames(ctx, a.names.Resource(m.Resource).Namespace(ns), ns, wanted))
+		errs = append(errs, into.noteMissing(names, ns, wanted))
 	}
 	return errors.Join(errs...)
 }
 
-// listNames notes which of the wanted objects in a namespace do not exist. Those that are left in wanted have not been found among the
+// nameLists are the names of all objects of one kind, by namespace. Each namespace is asked at most once.
+type nameLists struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	of     metadata.Getter
+	all    sync.WaitGroup // of the goroutines that ask ahead
+
+	mu    sync.Mutex
+	lists map[string]func() (nameList, error) // by namespace; guarded by mu
+}
+
+// nameList has the names of the objects in a namespace.
+type nameList struct {
+	there map[string]bool // nil if there are too many
+	read  time.Time
+}
+
+func newNameLists(ctx context.Context, of metadata.Getter) *nameLists {
+	n := &nameLists{of: of, lists: map[string]func() (nameList, error){}}
+	n.ctx, n.cancel = context.WithCancel(ctx)
+	return n
+}
+
+// end ends the requests, and waits for their goroutines.
+func (n *nameLists) end() {
+	n.cancel()
+	n.all.Wait()
+}
+
+// expect asks ahead for the namespaces where several of the desired objects are probably missing, because the ledger lacks them.
+func (n *nameLists) expect(group []*unstructured.Unstructured, recorded func(model.ObjectID) bool) {
+	missing := map[string]int{}
+	for _, u := range group {
+		if !recorded(IDOf(u)) {
+			missing[u.GetNamespace()]++
+		}
+	}
+	for namespace, of := range missing {
+		if of >= severalMissing {
+			n.all.Go(func() { _, _ = n.in(namespace) })
+		}
+	}
+}
+
+// in returns the names in a namespace.
+func (n *nameLists) in(namespace string) (nameList, error) {
+	n.mu.Lock()
+	list := n.lists[namespace]
+	if list == nil {
+		list = sync.OnceValues(func() (nameList, error) { return n.ask(namespace) })
+		n.lists[namespace] = list
+	}
+	n.mu.Unlock()
+	return list()
+}
+
+func (n *nameLists) ask(namespace string) (nameList, error) {
+	read := time.Now()
+	list, err := n.of.Namespace(namespace).List(n.ctx, metav1.ListOptions{Limit: namesLimit})
+	if err != nil || list.GetContinue() != "" {
+		return nameList{}, err
+	}
+	there := map[string]bool{}
+	for _, o := range list.Items {
+		there[o.Name] = true
+	}
+	return nameList{there, read}, nil
+}
+
+// noteMissing notes which of the wanted objects in a namespace do not exist. Those that are left in wanted have not been found among the
 // project's objects.
-func (c *liveCache) listNames(ctx context.Context, all metadata.ResourceInterface, namespace string, wanted map[cacheKey]bool) error {
+func (c *liveCache) noteMissing(names *nameLists, namespace string, wanted map[cacheKey]bool) error {
 	var missing []cacheKey
 	for key := range wanted {
 		if key.id.Namespace == namespace {
 			missing = append(missing, key)
 		}
 	}
-	if len(missing) < 2 {
+	if len(missing) < severalMissing {
 		return nil
 	}
-	read := time.Now()
-	list, err := all.List(ctx, metav1.ListOptions{Limit: namesLimit})
-	if err != nil || list.GetContinue() != "" {
+	list, err := names.in(namespace)
+	if err != nil || list.there == nil {
 		return err
 	}
-	there := map[string]bool{}
-	for _, o := range list.Items {
-		there[o.Name] = true
-	}
-	c.absent(slices.DeleteFunc(missing, func(key cacheKey) bool { return there[key.id.Name] }), read)
+	c.absent(slices.DeleteFunc(missing, func(key cacheKey) bool { return list.there[key.id.Name] }), list.read)
 	return nil
 }
 

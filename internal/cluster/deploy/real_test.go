@@ -283,7 +283,7 @@ func TestRealManyUnchangedAreQuick(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if err := a.Prefetch(t.Context(), all); err != nil {
+	if err := a.Prefetch(t.Context(), all, inLedger(true)); err != nil {
 		t.Fatal(err)
 	}
 	listed := time.Since(start)
@@ -307,7 +307,7 @@ func BenchmarkRealUnchanged300(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := a.Prefetch(b.Context(), all); err != nil {
+		if err := a.Prefetch(b.Context(), all, inLedger(true)); err != nil {
 			b.Fatal(err)
 		}
 		for _, u := range all {

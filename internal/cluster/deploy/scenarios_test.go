@@ -401,13 +401,20 @@ func leftoversAreCollected(t *testing.T, c cluster) {
 	}
 }
 
+// inLedger returns what Prefetch asks of a ledger that has all objects, or none.
+func inLedger(all bool) func(model.ObjectID) bool { return func(model.ObjectID) bool { return all } }
+
 // newObjectsCostOneRequest has an object of others among the names.
 func newObjectsCostOneRequest(t *testing.T, c cluster) {
 	c.create(t, strings.Replace(configYAML, "conf", "theirs", 1), nil, "other")
 	objects := c.inject(t, configYAML+"---"+strings.Replace(configYAML, "conf", "conf2", 1))
 	a := c.asSession()
-	if err := a.Prefetch(t.Context(), objects); err != nil {
+	var reads k8s.Requests
+	if err := a.Prefetch(k8s.CountRequests(t.Context(), &reads), objects, inLedger(false)); err != nil {
 		t.Fatal(err)
+	}
+	if got := reads.String(); got != "2 requests: list 2" {
+		t.Errorf("the reads before: %s", got)
 	}
 	var counted k8s.Requests
 	done, err := a.Apply(k8s.CountRequests(t.Context(), &counted), ApplyRequest{Resource: "web", Objects: objects})
@@ -423,7 +430,7 @@ func othersCreateAtTheSameMoment(t *testing.T, c cluster) {
 	same, differs := configYAML, strings.Replace(configYAML, "conf", "conf2", 1)
 	objects := c.inject(t, same+"---"+differs)
 	a := c.asSession()
-	if err := a.Prefetch(t.Context(), objects); err != nil {
+	if err := a.Prefetch(t.Context(), objects, inLedger(false)); err != nil {
 		t.Fatal(err)
 	}
 	c.create(t, same, nil, "other")
@@ -449,8 +456,12 @@ func prefetchSavesGets(t *testing.T, c cluster) {
 	objects := c.inject(t, configYAML+"---"+strings.Replace(configYAML, "conf", "conf2", 1))
 	c.mustApply(t, objects)
 	a := c.asSession()
-	if err := a.Prefetch(t.Context(), objects); err != nil {
+	var reads k8s.Requests
+	if err := a.Prefetch(k8s.CountRequests(t.Context(), &reads), objects, inLedger(true)); err != nil {
 		t.Fatal(err)
+	}
+	if got := reads.String(); got != "1 request: list 1" {
+		t.Errorf("the reads before: %s", got)
 	}
 	if len(a.cache.entries) != 2 {
 		t.Errorf("%d entries", len(a.cache.entries))

@@ -1,6 +1,7 @@
 package k8s
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -50,6 +51,12 @@ type Client struct {
 	// refused is the protocol that the server refused last when it took the other one; empty if there was none.
 	refused atomic.Value
 
+	life       context.Context // of the requests that no caller waits for; Close ends it
+	end        context.CancelFunc
+	background sync.WaitGroup // of these requests
+	lifeMu     sync.Mutex
+	apart      []*http.Client // guarded by lifeMu; what Apart has returned
+
 	nodeMu   sync.Mutex
 	nodeHost string // guarded by nodeMu; host name under which node ports can be reached
 	nodeDone bool   // guarded by nodeMu; nodeHost is known
@@ -58,6 +65,7 @@ type Client struct {
 func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, error) {
 	tune(rc, cfg)
 	c := &Client{rest: rc, login: &login{first: rc}, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial, heard: newHeard()}}
+	c.life, c.end = context.WithCancel(context.Background())
 	c.plugin.hear(rc)
 	rc.Dial = c.conns.dial
 	c.login.now.Store(&entry{config: rc, cluster: cluster})
@@ -89,7 +97,7 @@ func (c *Client) makeClients() error {
 	if c.discovery, err = discovery.New(c.rest, c.http); err != nil {
 		return err
 	}
-	c.mapper = newResettingMapper(c.discovery)
+	c.mapper = newResettingMapper(c.life, c.discovery)
 	return nil
 }
 
@@ -112,7 +120,7 @@ func upgradable(config *rest.Config) (http.RoundTripper, error) {
 // Apart returns an HTTP client for very many requests, with connections of its own, which are not pinged. Only as many requests are on
 // their way as the API server serves well; the others wait. adapt changes its configuration.
 func (c *Client) Apart(adapt func(*rest.Config)) (*http.Client, error) {
-	return c.login.clientFor(func(config *rest.Config) (http.RoundTripper, error) {
+	hc, err := c.login.clientFor(func(config *rest.Config) (http.RoundTripper, error) {
 		adapt(config)
 		t, err := rest.TransportFor(config)
 		if err != nil {
@@ -120,6 +128,13 @@ func (c *Client) Apart(adapt func(*rest.Config)) (*http.Client, error) {
 		}
 		return newCrowd(CountingTransport(t)), nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	c.lifeMu.Lock()
+	defer c.lifeMu.Unlock()
+	c.apart = append(c.apart, hc)
+	return hc, nil
 }
 
 // Cluster describes the cluster from the kubeconfig alone, without a request to it. Its address may change.
@@ -145,11 +160,15 @@ func (c *Client) HTTPClient() *http.Client { return c.http }
 // Close ends the pod connections and waits for their goroutines, then closes every connection to the server. Calls that
 // are still running fail.
 func (c *Client) Close() error {
+	c.lifeMu.Lock()
+	c.end()
+	c.lifeMu.Unlock()
 	c.tunnels.close()
 	utilnet.CloseIdleConnectionsFor(c.http.Transport)
 	utilnet.CloseIdleConnectionsFor(c.upgrades.Transport)
 	c.conns.close()
 	c.plugin.close()
+	c.background.Wait()
 	return nil
 }
 

@@ -25,8 +25,8 @@ import (
 // some ten milliseconds' delay, which is not the server's: they took more than half of the window from 1,000 new Deployments.
 const (
 	// firstWindow is the window at the start, and the smallest one that times alone lead to: a server with slow admission webhooks, or
-	// one whose first answer was exceptionally quick, still gets this much. Ten were sent at a time before there was a window.
-	firstWindow = 8
+	// one whose first answer was exceptionally quick, still gets this much. TCP begins with the same number of packets (RFC 6928).
+	firstWindow = 10
 	// leastWindow is the smallest window that refusals lead to, and mostWindow the largest one: over a line of 100 ms, it still sends 600
 	// requests a second.
 	leastWindow, mostWindow = 1, 64

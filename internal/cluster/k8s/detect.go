@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
@@ -20,7 +22,7 @@ import (
 const (
 	// answerTimeout bounds the wait for the first answer of a cluster.
 	answerTimeout = 5 * time.Second
-	// detectTimeout bounds the requests after that.
+	// detectTimeout bounds the wait for the other answers after that one.
 	detectTimeout = 10 * time.Second
 	// maxNodes bounds the number of nodes that are listed. The reported number of nodes is exact regardless.
 	maxNodes = 100
@@ -33,29 +35,36 @@ const (
 func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	out := c.Cluster()
 	ctx = AtOnce(ctx)
+	c.ahead()
+	all, cancel := context.WithCancelCause(ctx)
+	defer cancel(context.Canceled)
+	var nodes *corev1.NodeList
+	var offered, microk8s model.Registry
+	var uid *string
+	var g errgroup.Group
+	g.Go(func() (err error) { uid, err = c.core.identity(all); return })
+	g.Go(func() (err error) { nodes, err = c.listNodes(all); return })
+	g.Go(func() (err error) { offered, err = c.offeredRegistry(all); return })
+	g.Go(func() (err error) {
+		if out.Product == model.ProductMicroK8s {
+			microk8s, err = c.microK8sRegistry(all)
+		}
+		return
+	})
 	v, err := c.version(ctx)
 	if err != nil {
+		cancel(err)
+		_ = g.Wait() // the version says why best
 		err = c.Explain(contextError(ctx, err))
 		c.plugin.giveUp()
 		return out, fmt.Errorf("detect cluster: %w", err)
 	}
 	out.Version = v
-	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
-	defer cancel()
-	var nodes *corev1.NodeList
-	var offered, microk8s model.Registry
-	var uid *string
-	var g errgroup.Group
-	g.Go(func() (err error) { uid, err = c.core.identity(ctx); return })
-	g.Go(func() (err error) { nodes, err = c.listNodes(ctx); return })
-	g.Go(func() (err error) { offered, err = c.offeredRegistry(ctx); return })
-	g.Go(func() (err error) {
-		if out.Product == model.ProductMicroK8s {
-			microk8s, err = c.microK8sRegistry(ctx)
-		}
-		return
-	})
+	defer time.AfterFunc(detectTimeout, func() { cancel(context.DeadlineExceeded) }).Stop()
 	if err := g.Wait(); err != nil {
+		if all.Err() != nil {
+			err = context.Cause(all)
+		}
 		return out, fmt.Errorf("detect cluster: %w", c.Explain(err))
 	}
 	c.login.uid.Store(uid)
@@ -86,6 +95,44 @@ func (c *Client) DetectPatiently(ctx context.Context, tell func(Wait)) (out mode
 		err = unreached
 	}
 	return out, err
+}
+
+// ahead begins what follows in any session, so that over a line of 50 ms its first deploy need not wait for it, one after the other: the
+// list of kinds, and the connections of the clients that Apart has returned. It does not wait. An error is found again by those who need
+// the answer.
+func (c *Client) ahead() {
+	c.lifeMu.Lock()
+	defer c.lifeMu.Unlock()
+	if c.life.Err() != nil {
+		return
+	}
+	c.background.Go(func() { _, _ = c.mapper.mapper() })
+	for _, hc := range c.apart {
+		c.background.Go(func() { c.open(hc) })
+	}
+}
+
+// open makes a client open a connection, with a request that needs no permission.
+func (c *Client) open(hc *http.Client) {
+	req, err := http.NewRequestWithContext(c.life, http.MethodGet, c.core.rest.Get().AbsPath("/version").URL().String(), http.NoBody)
+	if err != nil {
+		return
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+}
+
+// Identity returns the UID of the namespace kube-system, as Detect has found it. It is empty before that, and if the cluster does not
+// reveal it.
+func (c *Client) Identity() string {
+	if uid := c.login.uid.Load(); uid != nil {
+		return *uid
+	}
+	return ""
 }
 
 // version requests the server's version, which needs no permission.

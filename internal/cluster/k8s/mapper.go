@@ -17,6 +17,7 @@ const mapperResetInterval = time.Second
 // resettingMapper is a REST mapper that drops its cache when it is asked for an unknown kind. client-go's own deferred
 // mapper does so only the first time.
 type resettingMapper struct {
+	life      context.Context // of the client
 	discovery discovery.Client
 
 	mu    sync.Mutex
@@ -24,15 +25,16 @@ type resettingMapper struct {
 	reset time.Time // guarded by mu; when the cache was last dropped
 }
 
-func newResettingMapper(d discovery.Client) *resettingMapper { return &resettingMapper{discovery: d} }
+func newResettingMapper(life context.Context, d discovery.Client) *resettingMapper {
+	return &resettingMapper{life: life, discovery: d}
+}
 
 // mapper returns the mapper of the kinds that were read last, and reads them if there are none. One reads at a time.
 func (m *resettingMapper) mapper() (meta.RESTMapper, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil {
-		// The interface of mappers has no context. The client's own timeouts end the requests.
-		groups, err := m.discovery.Groups(quiet(context.Background()))
+		groups, err := m.discovery.Groups(quiet(m.life)) // the interface of mappers has no context
 		if err != nil {
 			return nil, err
 		}

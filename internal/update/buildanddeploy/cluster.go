@@ -51,6 +51,7 @@ type Cluster struct {
 	prune     Prune
 	beside    func(context.Context) bool
 	removePod func(context.Context, k8s.RemovePodRequest) error
+	detected  func() string // the UID that identifies the cluster, once the client has detected it; nil without a client
 	// env is added to the environment of the user's delete commands.
 	env []string
 	// address names the cluster if it does not reveal its identity.
@@ -132,7 +133,7 @@ func NewCluster(kube *k8s.Client, o ClusterOptions) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	c := &Cluster{dyn: dyn, mapper: mapper, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names), deploy.WithLists(lists), deploy.WithDeleter(deleter),
+	c := &Cluster{dyn: dyn, mapper: mapper, detected: kube.Identity, removePod: kube.RemovePod, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID), deploy.WithMetadata(names), deploy.WithLists(lists), deploy.WithDeleter(deleter),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithHolders(o.Project.Holders), deploy.WithProjects(o.ProjectPath)),
 		ledgers: o.Ledgers, own: o.Own, project: o.Project.ID, holder: o.Project.Holder(), former: o.Project.Former, runID: o.RunID, prune: o.Prune, beside: o.Beside, env: o.Env,
 		address: addressOf(config), revisions: revisions{changed: make(chan struct{}, 1)}, tiltfile: o.Tiltfile, tree: o.Tree, debug: o.Debug, title: o.Title}
@@ -205,6 +206,11 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Memory, error) {
 // uid identifies the cluster by its oldest namespace; if that is forbidden, by the default one; if both are, by its
 // address. A cluster that has just started makes them only now.
 func (c *Cluster) uid(ctx context.Context) (string, error) {
+	if c.detected != nil {
+		if uid := c.detected(); uid != "" {
+			return uid, nil
+		}
+	}
 	pause, began := retry.Backoff{First: 100 * time.Millisecond, Most: time.Second}, time.Now()
 	for {
 		uid, err := c.firstNamespace(ctx)
@@ -269,9 +275,21 @@ func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, names
 	}
 	var unread error
 	var reading sync.WaitGroup
-	reading.Go(func() { unread = c.applier.Prefetch(ctx, objects) })
+	opened, before := make(chan struct{}), map[model.ObjectID]bool{}
+	reading.Go(func() {
+		unread = c.applier.Prefetch(ctx, objects, func(id model.ObjectID) bool {
+			<-opened
+			return before[id]
+		})
+	})
 	c.from() // asks version control, once, before the first deploy has to wait for it
-	memory, err := c.Ledger(ctx)
+	memory, all, err := c.recorded(ctx)
+	for _, list := range all {
+		for _, r := range list {
+			before[r.ObjectID] = true
+		}
+	}
+	close(opened)
 	if err == nil {
 		err = memory.RecordAll(records)
 	}
