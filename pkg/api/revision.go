@@ -6,6 +6,9 @@ import "time"
 type Revision struct {
 	// Number is 1 for the first revision of a project, and never given twice.
 	Number int `json:"number"`
+	// Cluster is the context of the declared cluster that it was applied to; empty for the project's own. The revisions of each cluster have
+	// numbers of their own.
+	Cluster string `json:"cluster,omitempty"`
 	RevisionOrigin
 	Phase RevisionPhase `json:"phase"`
 	// Began and Ended are times by the clock of the machine that applied it.

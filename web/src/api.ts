@@ -1136,6 +1136,8 @@ export interface Revision {
   /** By is the user and the machine. */
   by?: string;
   changed?: number;
+  /** Cluster is the context of the declared cluster that it was applied to; empty for the project's own. The revisions of each cluster have numbers of their own. */
+  cluster?: string;
   /** Command is the command that made the revision; empty for a project that was applied before there were revisions. */
   command?: string;
   /** Commit is the commit of the working tree, if it is under version control. Uncommitted is set if tracked files differed from it. */

@@ -107,6 +107,23 @@ func (f *Project) CompleteDeclared(cmd *cobra.Command, args []string, word strin
 	return Matching(p.Resources, "", word, args), cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeClusters completes the names of clusters that the Tiltfile declared when a session last ran it.
+func (f *Project) completeClusters(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	path, err := "", f.follow(cmd)
+	if err == nil {
+		path, err = f.Path()
+	}
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	p, _ := Remembered().Of(path)
+	for _, c := range p.Clusters {
+		names = append(names, c.Name)
+	}
+	return Matching(names, "", word, nil), cobra.ShellCompDirectiveNoFileComp
+}
+
 // CompleteSwitches completes the names of resources that can be enabled and disabled: all but the Tiltfile.
 func (f *Session) CompleteSwitches(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	names, directive := f.CompleteResources(cmd, args, word)

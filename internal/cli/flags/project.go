@@ -24,6 +24,8 @@ type Project struct {
 	Names bool
 	// Begins means that, in the folder of its own Tiltfile, the command begins such a session in the cluster that kubectl would use.
 	Begins bool
+	// Cluster is a name in the Tiltfile, or a context; see AddCluster.
+	Cluster string
 }
 
 // Add adds the flags to a command.
@@ -36,6 +38,12 @@ func (f *Project) Add(c *cobra.Command) {
 	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
 	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
 	c.Flags().StringVar(&f.Ledger, "ledger", "", "URL of the storage of the ledger, instead of the one that the Tiltfile names: see hone docs state")
+}
+
+// AddCluster adds the flag that chooses one cluster of a project that has several.
+func (f *Project) AddCluster(c *cobra.Command) {
+	c.Flags().StringVar(&f.Cluster, "cluster", "", "only this cluster of the project: its name in the Tiltfile, or its context")
+	_ = c.RegisterFlagCompletionFunc("cluster", f.completeClusters)
 }
 
 // Fix sets the flags to the values that a command has found in another source. It returns a problem for a flag that is given as

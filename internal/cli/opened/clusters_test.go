@@ -1,18 +1,21 @@
 package opened
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adrg/xdg"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/pkg/model"
@@ -117,5 +120,56 @@ k8s_custom_deploy('d', 'echo $KUBECONFIG', 'echo $KUBECONFIG', deps=[], cluster=
 	want := []model.ClusterDeclaration{{Name: "b", Context: "kind-b", Namespace: "default"}, {Name: "c", Context: "kind-c", Namespace: "team"}}
 	if !slices.Equal(res.Clusters, want) {
 		t.Errorf("the clusters are %+v, want %+v", res.Clusters, want)
+	}
+}
+
+// TestChosenCluster: a cluster is chosen by its name in the Tiltfile or its context, among those that this machine knows of.
+func TestChosenCluster(t *testing.T) {
+	dir := t.TempDir()
+	before := xdg.StateHome
+	xdg.StateHome = filepath.Join(dir, "state")
+	t.Cleanup(func() { xdg.StateHome = before })
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "kubeconfig"))
+	if err := os.WriteFile(filepath.Join(dir, "kubeconfig"), []byte(threeContexts), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "Tiltfile")
+	for _, on := range []string{"kind-b", "kind-c", "kind-gone"} {
+		if _, err := command.Projects().Beside(t.Context(), path, "kind-a", on); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := sessions.Project{Tiltfile: path, Session: "s", UsedAt: time.Now(), Clusters: []sessions.Cluster{{Name: "home", Context: "kind-a"}, {Name: "eu", Context: "kind-b", Namespace: "shop"}}}
+	if err := flags.Remembered().Keep(last); err != nil {
+		t.Fatal(err)
+	}
+	g := &command.Global{}
+	for _, tc := range []struct{ name, want string }{
+		{"", "kind-a here, eu shop, kind-c there"},
+		{"eu", "eu shop"},
+		{"kind-b", "eu shop"},
+		{"kind-c", "kind-c there"},
+		{"kind-a", "kind-a here"},
+		{"home", "kind-a here"},
+		{"kind-gone", `the project is in no cluster "kind-gone", as far as this machine knows`},
+		{"ue", `the project is in no cluster "ue", as far as this machine knows`},
+	} {
+		c := Choice{Flags: &flags.Project{Cluster: tc.name}, Find: func() (string, error) { return path, nil }}
+		p, err := Open(g, c, g.Printer(io.Discard, io.Discard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		parts, err := p.Chosen()
+		var got []string
+		for _, part := range parts {
+			got = append(got, part.Name()+" "+part.Namespace)
+		}
+		if is, known := problem.Of(err); known {
+			got = []string{is.Summary}
+		}
+		if is := strings.Join(got, ", "); is != tc.want {
+			t.Errorf("--cluster %q: %s, want %s", tc.name, is, tc.want)
+		}
 	}
 }

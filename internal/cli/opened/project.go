@@ -81,6 +81,9 @@ type Project struct {
 	// home is the context of the session's own cluster if the project is the part of it in a declared one, and title is then the name in
 	// the Tiltfile; see In.
 	home, title string
+	// homeNamespace is the namespace in the session's own cluster. If alone is set, the project has no other cluster; see Alone.
+	homeNamespace string
+	alone         bool
 
 	run    Run
 	global *command.Global
@@ -280,6 +283,14 @@ func (p *Project) is(ctx context.Context) (project.Project, error) {
 		return command.Projects().Beside(ctx, p.Path, p.home, p.Known.Context)
 	}
 	return command.Projects().Find(ctx, p.Path, p.Known.Context)
+}
+
+// Begin returns the identity of the project for a session, and records it.
+func (p *Project) Begin(ctx context.Context) (project.Project, error) {
+	if p.home != "" {
+		return p.is(ctx)
+	}
+	return command.Projects().Open(ctx, p.Path, p.Known.Context)
 }
 
 // Cluster returns the project's part of the cluster; nil without a kubeconfig.

@@ -9,7 +9,6 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Recorded returns everything that the ledgers of the project record: in its clusters, if there is a kubeconfig, and on this machine. A
@@ -17,17 +16,15 @@ import (
 func (p *Project) Recorded(ctx context.Context) ([]deploy.Recorded, error) {
 	var out []deploy.Recorded
 	if p.Known.Context != "" {
-		own, err := p.recordedHere(ctx)
+		parts, err := p.Everywhere()
 		if err != nil {
 			return nil, err
 		}
-		_, others, err := p.Beside(model.Tiltfile{})
-		if err != nil {
-			return nil, err
-		}
-		out = own
-		for _, part := range others {
+		for _, part := range parts {
 			more, err := part.recordedHere(ctx)
+			if err != nil && part == p {
+				return nil, err
+			}
 			if err != nil {
 				part.LeaveOut(err)
 			}

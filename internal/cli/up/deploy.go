@@ -69,9 +69,9 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 		return err
 	}
 	o.called, o.choice.Command, o.shown = "hone deploy", "deploy", true // it carries out the plan that it shows
-	p := planning{o: o, yes: f.yes, shown: shown, some: len(names) > 0, path: cmd.Flags().Arg(0), question: "Deploy this?"}
-	p.evaluate = func(ctx context.Context, p *opened.Project, _ *command.Printer) (*tiltfile.Evaluated, error) {
-		return tiltfile.Evaluate(ctx, p.Evaluation()), nil
+	p := planning{o: o, yes: f.yes, shown: shown, some: len(names) > 0, path: cmd.Flags().Arg(0)}
+	p.evaluate = func(ctx context.Context, p *opened.Project, _ *command.Printer) (deployment, error) {
+		return deployment{p, tiltfile.Evaluate(ctx, p.Evaluation()), "Deploy this?"}, nil
 	}
 	return p.deploy(cmd.Context(), g)
 }
@@ -79,26 +79,35 @@ func deployOnce(cmd *cobra.Command, g *command.Global, f deployFlags, args []str
 // planning is a deploy that shows its plan, asks, and carries it out.
 type planning struct {
 	o   options
-	yes bool // it does not ask question
-	// evaluate returns the resources to deploy.
-	evaluate func(context.Context, *opened.Project, *command.Printer) (*tiltfile.Evaluated, error)
+	yes bool // it does not ask
+	// evaluate returns the resources of a project to deploy.
+	evaluate func(context.Context, *opened.Project, *command.Printer) (deployment, error)
 	// shown is the plan that was shown earlier, in the file at path; nil if there is none. If some, only some of its resources are deployed.
-	shown    *planFile
-	some     bool
-	path     string
-	question string
+	shown *planFile
+	some  bool
+	path  string
+}
+
+// deployment holds the resources that a planning deploys, the part of the project that they belong to, and the question that comes first.
+type deployment struct {
+	in        *opened.Project
+	evaluated *tiltfile.Evaluated
+	question  string
 }
 
 func (d planning) deploy(ctx context.Context, g *command.Global) (err error) {
 	o, shown := d.o, d.shown
 	out := g.Printer(g.Stderr, g.Stderr)
-	if o.project, err = opened.Open(g, o.choice, out); err != nil {
+	whole, err := opened.Open(g, o.choice, out)
+	if err != nil {
 		return o.notBegun(err)
 	}
-	defer o.project.Close()
-	if o.evaluated, err = d.evaluate(ctx, o.project, out); err != nil {
+	defer whole.Close()
+	wanted, err := d.evaluate(ctx, whole, out)
+	if err != nil {
 		return o.notBegun(err)
 	}
+	o.project, o.evaluated = wanted.in, wanted.evaluated
 	var build logstore.Logger
 	if shown != nil && shown.Plan.Tried() {
 		build = out // it goes by the names of these images
@@ -127,7 +136,7 @@ func (d planning) deploy(ctx context.Context, g *command.Global) (err error) {
 		return nil
 	}
 	if shown == nil && !d.yes && (plan.Changes() || plan.Summary[api.ActionRun] > 0) {
-		if yes, err := confirmed(ctx, g, d.question); !yes || err != nil {
+		if yes, err := confirmed(ctx, g, wanted.question); !yes || err != nil {
 			return err
 		}
 	}

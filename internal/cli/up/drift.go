@@ -64,14 +64,14 @@ func drift(ctx context.Context, g *command.Global, f driftFlags, args []string) 
 	for _, name := range args {
 		chosen = append(chosen, model.ManifestName(name))
 	}
-	_, others, err := p.Beside(model.Tiltfile{})
+	parts, err := p.Everywhere()
 	if err != nil {
 		return err
 	}
 	var unseen error // it is said already
 	var steps []api.PlanStep
 	var unknown []model.ObjectID
-	for _, part := range append([]*opened.Project{p}, others...) {
+	for _, part := range parts {
 		more, left, err := driftIn(ctx, g, part, chosen, log)
 		if err != nil && (part == p || ctx.Err() != nil) {
 			return err

@@ -26,7 +26,7 @@ type stopFunc func()
 // provideClaim registers the session among those that run on this machine.
 func provideClaim(ctx context.Context, o options, p project.Project) (*sessions.Claim, func(), error) {
 	c, err := flags.Registry().Claim(ctx, sessions.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: command.Version, Command: string(o.command),
-		Name: o.session, Tiltfile: o.project.Path, Context: o.project.Known.Context, Namespace: o.project.Namespace, Project: p.ID})
+		Name: o.session, Tiltfile: o.project.Path, Context: o.project.Home(), Namespace: o.project.HomeNamespace(), Project: p.ID})
 	var taken *sessions.TakenError
 	if errors.As(err, &taken) {
 		s := taken.Session

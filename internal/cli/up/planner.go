@@ -68,7 +68,7 @@ func provideRevision(p *opened.Project, clusters *buildanddeploy.Clusters) hud.R
 		if err != nil {
 			return api.Plan{}, err
 		}
-		return withoutSecrets(revisionPlan(p, cluster.Revisions(), number, steps), v)
+		return withoutSecrets(revisionPlan(p.Path, p.Known.Context, "", cluster.Revisions(), number, steps), v)
 	}
 }
 

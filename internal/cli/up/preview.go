@@ -261,7 +261,7 @@ func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buil
 		return plan, false, err
 	}
 	defer closeEngine()
-	if l.others, err = sessionsOf(ctx, p.Path, p.Known.Context); err != nil {
+	if l.others, err = sessionsOf(ctx, p.Path, p.Home()); err != nil {
 		return plan, false, err
 	}
 	var unready atomic.Bool

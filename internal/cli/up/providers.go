@@ -178,7 +178,7 @@ func provideSession(o options, p project.Project, d listeners) state.Session {
 }
 
 func provideProject(ctx context.Context, o options) (project.Project, error) {
-	return command.Projects().Open(ctx, o.project.Path, o.project.Known.Context)
+	return o.project.Begin(ctx)
 }
 
 func provideStore(o options) *store.Store {

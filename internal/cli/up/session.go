@@ -57,7 +57,7 @@ func runSession(ctx context.Context, o options) error {
 	warnExposed(o, parts)
 	if o.command == state.CommandCI {
 		is := parts.Claim.Info()
-		_, end := turn{is.Tiltfile, is.Context, parts.Namespace, fmt.Sprintf("hone %s (pid %d)", o.command, is.PID), o.global.Stderr}.take(ctx)
+		_, end := turn{is.Tiltfile, is.Context, is.Namespace, fmt.Sprintf("hone %s (pid %d)", o.command, is.PID), o.global.Stderr}.take(ctx)
 		defer end()
 	}
 	var e *engine.Engine
@@ -79,7 +79,9 @@ func runSession(ctx context.Context, o options) error {
 	is := parts.Claim.Info() // which publishStart changes
 	var publishing sync.WaitGroup
 	publishing.Go(func() { publishStart(ctx, parts) })
-	publishing.Go(func() { rememberProject(ctx, parts.Store, is) })
+	if !o.project.IsAlone() { // the Tiltfile declares more than the session works on
+		publishing.Go(func() { rememberProject(ctx, parts.Store, is) })
+	}
 	publishing.Go(func() { bugs.reportCrashes(ctx, parts.Store, flags.Registry()) })
 	publishing.Go(func() { collectInPauses(ctx, parts.Store) })
 	publishing.Go(func() { sweepReadOnly(ctx, o.project, parts.Logs.Logger(model.TiltfileName, "", logstore.SourceBuild)) })

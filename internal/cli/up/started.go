@@ -28,12 +28,13 @@ func publishStart(ctx context.Context, p sessionParts) {
 	}
 }
 
-// rememberProject records where the session works and the resources that the Tiltfile declares, whenever they change, for commands
-// without a session. Write errors are ignored, since the record only helps with names.
+// rememberProject records where the session works, and the resources and clusters that the Tiltfile declares, whenever they change, for
+// commands without a session. Write errors are ignored, since the record only helps with names.
 func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 	wake, stop := st.Watch(state.Tiltfiles.Name())
 	defer stop()
 	var kept []string
+	var keptClusters []sessions.Cluster
 	first := true
 	for {
 		select {
@@ -49,11 +50,16 @@ func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 		for _, m := range t.Result.Manifests {
 			names = append(names, string(m.Name))
 		}
-		if !first && slices.Equal(names, kept) {
+		var clusters []sessions.Cluster
+		for _, d := range t.Result.Clusters {
+			clusters = append(clusters, sessions.Cluster{Name: d.Name, Context: d.Context, Namespace: d.Namespace})
+		}
+		if !first && slices.Equal(names, kept) && slices.Equal(clusters, keptClusters) {
 			continue
 		}
-		first, kept = false, names
-		_ = flags.Remembered().Keep(sessions.Project{Tiltfile: is.Tiltfile, Session: is.Name, UsedAt: time.Now(), Context: is.Context, Namespace: is.Namespace, Resources: names})
+		first, kept, keptClusters = false, names, clusters
+		_ = flags.Remembered().Keep(sessions.Project{Tiltfile: is.Tiltfile, Session: is.Name, UsedAt: time.Now(), Context: is.Context, Namespace: is.Namespace,
+			Resources: names, Clusters: clusters})
 	}
 }
 

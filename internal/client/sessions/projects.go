@@ -25,6 +25,17 @@ type Project struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Resources are the names of the resources that the Tiltfile last declared, in order.
 	Resources []string `json:"resources,omitempty"`
+	// Clusters are the clusters that the Tiltfile last declared, in its order.
+	Clusters []Cluster `json:"clusters,omitempty"`
+}
+
+// Cluster is a cluster that a Tiltfile declares.
+type Cluster struct {
+	// Name is its name in the Tiltfile, and Context its context in the kubeconfig.
+	Name    string `json:"name"`
+	Context string `json:"context"`
+	// Namespace is the default namespace there.
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // Projects is the information that outlives the sessions of a user: one file for each Tiltfile and name of a session.

@@ -100,6 +100,9 @@ func commitText(r api.Revision) string {
 // 8c11d07aa4f2e9, with uncommitted changes". Text of others is clean.
 func RevisionTitle(r api.Revision) string {
 	title := fmt.Sprintf("Revision %d", r.Number)
+	if r.Cluster != "" {
+		title += " in " + r.Cluster
+	}
 	if r.Command != "" {
 		title += ": hone " + r.Command
 	}

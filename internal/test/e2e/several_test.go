@@ -238,3 +238,78 @@ func TestSeveralClustersReset(t *testing.T) {
 	p.says(0, []string{"down", "--namespace", p.namespace}, `Deleted 1 object`)
 	p.eu.absent("configmap/same")
 }
+
+// TestSeveralClustersRevisions lists and restores revisions of a project in two clusters: each has its own, and a rollback in one of them
+// leaves the other as it is, also if the Tiltfile is broken or the other one does not answer.
+func TestSeveralClustersRevisions(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, `
+-- Tiltfile --
+cluster('eu', context='hone-dev-docker', namespace='$EU')
+k8s_yaml('own.yaml')
+k8s_yaml('eu.yaml', cluster='eu')
+-- own.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own}
+data: {k: one}
+-- eu.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: theirs}
+data: {k: one}
+`)
+	at := func(args ...string) []string { return append(args, "--namespace", p.namespace) }
+	value := func(of *project, name string) any {
+		t.Helper()
+		return of.object("", "v1", "configmaps", name).Object["data"].(map[string]any)["k"]
+	}
+	p.says(0, at("history"), `No revisions yet: .* in cluster hone-dev\.`)
+	p.says(0, at("ci", "--port", "0"))
+	p.replace("eu.yaml", "k: one", "k: two")
+	p.says(0, at("ci", "--port", "0"))
+
+	p.says(0, at("history"), `(?s)^REVISION[^\n]*\n\ncluster hone-dev\n1 [^\n]*\n\ncluster eu\n2 [^\n]*\n1 [^\n]*\n$`)
+	p.says(0, at("history", "-o", "json"), `(?s)^\[\s+\{\s+"number": 1,\s+"run".*"number": 2,\s+"cluster": "hone-dev-docker".*"number": 1,\s+"cluster": "hone-dev-docker"`)
+	for _, name := range []string{"eu", "hone-dev-docker"} {
+		p.says(0, at("history", "--cluster", name), `(?s)^REVISION[^\n]*\n\ncluster eu\n2 [^\n]*\n1 [^\n]*\n$`)
+	}
+	p.says(0, at("history", "--cluster", "hone-dev"), `(?s)^REVISION[^\n]*\n1 [^\n]*\n$`)
+	p.says(1, at("history", "--cluster", "ue"), `in no cluster "ue"`, `did you mean eu\?`, `hone-dev, eu`)
+	p.says(0, at("history", "2"), `Revision 2 in hone-dev-docker: hone ci`, `data\.k: one → two`, `hone-dev-docker: 1 to update`)
+	p.says(1, at("history", "1"), `revision 1 in more than one cluster: hone-dev and eu`, `hone history 1 --cluster eu`)
+	p.says(1, at("history", "7"), `no revision 7 in cluster hone-dev and cluster eu`)
+	p.says(0, at("history", "1", "--cluster", "hone-dev"), `Revision 1: hone ci`, `configmap/own`)
+
+	p.says(1, at("rollback", "1", "--yes"), `hone rollback 1 --cluster eu`)
+	stays := p.untouched("configmap/own")
+	p.says(0, at("rollback", "1", "--yes", "--cluster", "eu", "--port", "0"), `data\.k: two → one`)
+	stays()
+	if got := value(p.eu, "theirs"); got != "one" {
+		t.Errorf("the rollback in eu left the value %v", got)
+	}
+	p.says(0, at("history"), `(?s)cluster hone-dev\n1 [^\n]*\n\ncluster eu\n3 [^\n]*rollback 1 [^\n]*\n2 `)
+
+	p.replace("own.yaml", "k: one", "k: two")
+	p.says(0, at("ci", "--port", "0")) // which applies both declarations
+	stays = p.eu.untouched("configmap/theirs")
+	p.says(0, at("rollback", "1", "--yes", "--cluster", "hone-dev", "--port", "0"), `data\.k: two → one`)
+	stays()
+	p.write("Tiltfile", "k8s_yaml(\n")
+	p.wire.cut()
+	p.says(1, at("history"), `in cluster eu is left out`, `(?m)^3 .*rollback 1 `)
+	p.says(1, at("rollback", "2", "--yes"), `unknown whether eu has a revision 2, too`, `hone rollback 2 --cluster hone-dev`)
+	p.says(0, at("rollback", "2", "--yes", "--cluster", "hone-dev", "--port", "0"), `data\.k: one → two`)
+	p.wire.join()
+	stays()
+	if got := value(p.project, "own"); got != "two" {
+		t.Errorf("the rollback in its own cluster left the value %v", got)
+	}
+	p.says(0, at("history", "--cluster", "eu"), `(?m)^4 .* ci `)
+
+	p.write("Tiltfile", "k8s_yaml('own.yaml')\n")
+	p.says(1, at("rollback", "1", "--yes", "--cluster", "eu"), `no longer declares cluster eu`, `cluster\('eu', context='hone-dev-docker'\)`)
+	p.says(0, at("down"), `Deleted 2 objects`)
+	p.absent("configmap/own")
+	p.eu.absent("configmap/theirs")
+}
