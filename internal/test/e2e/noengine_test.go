@@ -2,12 +2,16 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
 )
 
 // toolless has two images with one static program each, that are built in the cluster. One serves files, and the other one reads its text once, at
@@ -77,6 +81,87 @@ func TestNoEngine(t *testing.T) {
 				if b := s.builds(app, 2); b.Mode != "synclet" || b.Error != "" || b.FellBack != "" {
 					t.Errorf("build of %s: %+v", app, b)
 				}
+			}
+			if now, err := p.onlyContainer("restarting"); err != nil || now.ContainerID != before.ContainerID || now.RestartCount != 0 {
+				t.Errorf("the container is %+v, and was %+v: %v", now, before, err)
+			}
+		})
+	}
+}
+
+// applied is a program that a command deploys, and that is restarted in place. The builder in the cluster builds its image, or a command that
+// needs no engine does.
+var applied = `
+-- Tiltfile --
+builder('kubernetes', image='$IMAGE', requests={'cpu': '10m'})
+docker_build('restarting', 'src', dockerfile='Dockerfile', live_update=[sync('src/app', '/app'), restart_process(trigger='src/app/text')])
+k8s_custom_deploy('restarting', apply_cmd='sed "s#image: restarting#image: $TILT_IMAGE_0#" pod.yaml | kubectl apply -n $NS -o yaml -f -',
+    delete_cmd='kubectl delete -n $NS --ignore-not-found -f pod.yaml', deps=['pod.yaml'], image_deps=['restarting'])
+k8s_resource('restarting', port_forwards='$PORT0:8080')
+-- Dockerfile --
+FROM scratch
+COPY server /server
+COPY app /app
+ENTRYPOINT ["/server"]
+CMD ["/app/text"]
+-- src/app/text --
+one
+-- pod.yaml --
+` + deployment("restarting", `
+terminationGracePeriodSeconds: 5
+containers:
+- {name: main, image: restarting}
+`)
+
+// TestNoEngineCustomDeploy restarts a process in a pod that a command deploys, where no container engine answers: the synclet goes on top of the
+// image in the registry or in the node, also if a command has delivered it there.
+func TestNoEngineCustomDeploy(t *testing.T) {
+	t.Parallel()
+	d := buildkittest.Start(t)
+	byCommand := func(p *project, output string) {
+		p.replace("Tiltfile", "builder('kubernetes', image='"+builderImageName(t)+"', requests={'cpu': '10m'})\n", "")
+		p.replace("Tiltfile", "docker_build('restarting', 'src', dockerfile='Dockerfile',", `custom_build('restarting', 'buildctl --addr unix://`+d.Socket+
+			` build --frontend dockerfile.v0 --local context=src --local dockerfile=. `+output+`', ['src'], skips_local_docker=True,`)
+		p.env = append(p.env, "PATH="+os.Getenv(buildkittest.Variable)+":"+os.Getenv("PATH"))
+	}
+	noRegistry := func(p *project) { p.env = append(p.env, "KUBECONFIG="+p.seesNoRegistry()) }
+	for name, change := range map[string]func(*project){
+		"registry":          func(*project) {},
+		"node":              noRegistry,
+		"command, registry": func(p *project) { byCommand(p, "--output type=image,name=$EXPECTED_REF,push=true") },
+		"command, node": func(p *project) {
+			noRegistry(p)
+			byCommand(p, "--output type=docker,name=docker.io/library/$EXPECTED_REF | ctr -n k8s.io images import -")
+		},
+		"command, and hone deploys": func(p *project) {
+			byCommand(p, "--output type=image,name=$EXPECTED_REF,push=true")
+			raw, err := os.ReadFile(filepath.Join(p.dir, "Tiltfile"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(raw)
+			deploy, rest := strings.Index(text, "k8s_custom_deploy("), strings.Index(text, "k8s_resource(")
+			p.write("Tiltfile", text[:deploy]+"k8s_yaml('pod.yaml')\n"+text[rest:])
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newNoEngine(t, applied, newBareProject).compiled()
+			change(p)
+			s := p.up()
+			s.ready("restarting")
+			s.says("Putting the synclet into (the image|containers of restarting)")
+			s.serves(p.ports[0], "/", "one")
+			before, err := p.onlyContainer("restarting")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"two", "three"} {
+				p.write("src/app/text", text)
+				s.serves(p.ports[0], "/", text)
+			}
+			if b := s.builds("restarting", 2); b.Mode != "synclet" || b.Error != "" || b.FellBack != "" {
+				t.Errorf("the update: %+v", b)
 			}
 			if now, err := p.onlyContainer("restarting"); err != nil || now.ContainerID != before.ContainerID || now.RestartCount != 0 {
 				t.Errorf("the container is %+v, and was %+v: %v", now, before, err)

@@ -139,24 +139,8 @@ func (d *Declarations) checkRestart(m model.Manifest, ref string, p *Step) error
 	case m.IsCompose() && process:
 		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
 			problem.New("", "use restart_container() with docker_build or custom_build"))
-	case m.CustomDeploy() != nil && d.deliversItself(ref):
-		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deliver the image or to deploy the pods, but a command delivers %s, and one deploys %s", ref, m.Name),
-			problem.New("", "let custom_build leave the image in the engine (without skips_local_docker, disable_push and outputs_image_ref_to),\n"+
-				"or "+InCustomDeploy))
 	}
 	return nil
-}
-
-// deliversItself reports whether the command that builds an image also delivers it, so that hone cannot add anything to
-// it.
-func (d *Declarations) deliversItself(ref string) bool {
-	return slices.ContainsFunc(d.List, func(im *Image) bool {
-		c := im.Custom
-		if c == nil || im.Ref != ref {
-			return false
-		}
-		return c.SkipsLocalDocker || c.DisablePush || c.OutputsImageRefTo != ""
-	})
 }
 
 // InCustomDeploy is the mend for restarting the process in pods that a command deploys.

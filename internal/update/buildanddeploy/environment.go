@@ -20,24 +20,32 @@ type Environment struct {
 	engine Pinger
 
 	mu    sync.Mutex
-	known *environment // guarded by mu
+	known *environment // nil until the engine has answered; guarded by mu
 }
-
-// NewEnvironment returns the environment of this machine and the engine.
-func NewEnvironment(engine Pinger) *Environment { return &Environment{engine: engine} }
 
 type environment struct {
 	engine  docker.Info
 	machine imagebuild.Delivery
 }
 
-// plan returns how an image gets to a cluster.
+// NewEnvironment returns the environment of this machine and the engine.
+func NewEnvironment(engine Pinger) *Environment { return &Environment{engine: engine} }
+
+// plan returns how an image gets to a cluster. An image that needs no engine has a plan also while the engine does not answer.
 func (s *Environment) plan(ctx context.Context, cluster model.Cluster, registry model.Registry, im model.ImageTarget) (imagebuild.Plan, error) {
 	here, err := s.look(ctx)
+	if docker.IsUnreachable(err) && needsNoEngine(im) {
+		here, err = environment{machine: imagebuild.Probe(ctx)}, nil
+	}
 	if err != nil {
 		return imagebuild.Plan{}, err
 	}
 	return here.machine.Choose(cluster, here.engine, registry, im), nil
+}
+
+// needsNoEngine reports whether an image gets to the cluster without an engine: a command delivers it, or hone itself.
+func needsNoEngine(im model.ImageTarget) bool {
+	return im.Ref == model.SyncletName || im.Custom != nil && im.Custom.SkipsLocalDocker
 }
 
 func (s *Environment) look(ctx context.Context) (environment, error) {

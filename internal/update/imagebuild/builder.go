@@ -185,6 +185,9 @@ func (b *Builder) still(ctx context.Context, prior model.ImageResult, to Plan) (
 		if lost {
 			return now, false
 		}
+		if here := (Plan{Method: model.DeliverContainerd, Socket: to.Socket}); to.Socket != "" && inNode(ctx, here, now) { // a command has delivered it
+			return now, true
+		}
 	case model.DeliverRegistry, model.DeliverPush:
 	}
 	return now, b.registry.has(ctx, now.Local)

@@ -15,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -52,12 +53,17 @@ func (b *Builder) customBuild(ctx context.Context, req Request, spec model.Custo
 		}
 		result.Local, result.Cluster = ref, toCluster(ref, req.Registry)
 	}
-	if spec.SkipsLocalDocker {
+	deliversItself := req.Target.Supervised && spec.DisablePush
+	if spec.SkipsLocalDocker || deliversItself {
+		result, err := b.delivered(ctx, req, result)
+		if err != nil {
+			return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)
+		}
 		return result, nil
 	}
 	im, found, err := b.docker.Inspect(ctx, result.Local)
 	if err != nil {
-		return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)
+		return model.ImageResult{}, notInEngine(req, err)
 	}
 	if !found {
 		return model.ImageResult{}, problem.New(
@@ -65,7 +71,7 @@ func (b *Builder) customBuild(ctx context.Context, req Request, spec model.Custo
 			"make the command tag the image as $EXPECTED_REF (quoted for the shell, not by the Tiltfile)\n"+
 				"or, if it builds and pushes without this engine, pass skips_local_docker=True to custom_build")
 	}
-	if spec.OutputsImageRefTo != "" {
+	if spec.OutputsImageRefTo != "" && !req.Target.Supervised {
 		result.ImageID = im.ID
 		return result, nil
 	}
@@ -76,6 +82,16 @@ func (b *Builder) customBuild(ctx context.Context, req Request, spec model.Custo
 	final, err := b.tagByContent(ctx, req, id)
 	final.StartedAt = result.StartedAt
 	return final, err
+}
+
+// notInEngine is the error of an image that a command has built, where the engine does not answer.
+func notInEngine(req Request, err error) error {
+	if p, ok := problem.Of(err); ok && docker.IsUnreachable(err) {
+		more := *p
+		more.Mend += "\nor, if the build command of " + req.Target.Ref + " needs no engine and delivers the image itself, pass skips_local_docker=True to custom_build"
+		err = &more
+	}
+	return fmt.Errorf("build %s: %w", req.Target.Ref, err)
 }
 
 // expect fills in the reference that the command has to build, if the command does not choose one itself. For a command with its

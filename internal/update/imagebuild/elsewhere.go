@@ -57,7 +57,7 @@ const exports = 2
 
 // way returns the way of the image of a request.
 func (b *Builder) way(req Request) way {
-	alone := !req.Target.Supervised && len(req.Target.Docker.ExtraTags) == 0
+	alone := len(req.Target.Docker.ExtraTags) == 0
 	registry := req.To.Method == model.DeliverRegistry || req.To.Method == model.DeliverPush
 	switch {
 	case !alone:
@@ -143,6 +143,9 @@ func (b *Builder) pushed(ctx context.Context, req Request, build docker.BuildReq
 	if err != nil {
 		return result, ofPush(place, err)
 	}
+	if req.Target.Supervised {
+		return b.atopInRegistry(ctx, req, place+"@"+digest, func(id string) (model.ImageResult, error) { return strange(req, id) })
+	}
 	if result, err = strange(req, digest); err != nil {
 		return result, err
 	}
@@ -198,6 +201,12 @@ func (b *Builder) exported(ctx context.Context, node *containerd.Client, req Req
 	manifest, err := b.away(req.Builder).Build(ctx, build)
 	if err != nil {
 		return result, cmp.Or(into.Err(), err) // the builder's says less
+	}
+	if req.Target.Supervised {
+		sayAtop(req)
+		if manifest, err = atopIn(ctx, req.Target, manifest, into, into); err != nil {
+			return result, err
+		}
 	}
 	err = into.Name(ctx, manifest, func(id string) (string, error) {
 		if result, err = strange(req, id); err != nil {

@@ -198,7 +198,11 @@ func (b *Builder) pushedPart(ctx context.Context, req Request, build docker.Buil
 	if err != nil {
 		return nil, ofPush(place, err)
 	}
-	return b.registry.images(ctx, place+"@"+digest)
+	images, err := b.registry.images(ctx, place+"@"+digest)
+	if err != nil {
+		return nil, err
+	}
+	return atopEach(req.Target, images)
 }
 
 // keptPart has the other builder write a part for one platform into a folder, without the layers that the registry has.
@@ -225,7 +229,7 @@ func ofPlatform(image v1.Image) (made mutate.IndexAddendum, err error) {
 
 // images returns the images of a part in the registry, with the attestations of the builder.
 func (r *registryClient) images(ctx context.Context, ref string) (out []mutate.IndexAddendum, err error) {
-	parsed, err := name.NewDigest(ref)
+	parsed, err := name.ParseReference(ref)
 	if err != nil {
 		return nil, err
 	}

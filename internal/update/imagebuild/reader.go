@@ -49,6 +49,9 @@ func (r *Reader) Inspect(ctx context.Context, of model.ImageResult, to Plan) (do
 		return inspectTrial(ctx, tried)
 	}
 	im, found, err := r.engine.Inspect(ctx, of.Local)
+	if idle := of.ImageID == "" && docker.IsUnreachable(err); idle { // the image never was there
+		err = nil
+	}
 	switch {
 	case err != nil || found:
 		return im, found, err
@@ -107,7 +110,8 @@ func (r *Reader) Programs(ctx context.Context, of model.ImageResult, to Plan, pa
 	if tried == nil {
 		found, err := r.engine.Programs(ctx, of.Local, paths)
 		apart := node || elsewhere(of.Local)
-		if !docker.IsNotFound(err) || !apart {
+		idle := of.ImageID == "" && docker.IsUnreachable(err)
+		if lacks := docker.IsNotFound(err) || idle; !lacks || !apart {
 			return found, err
 		}
 	}

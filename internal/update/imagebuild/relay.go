@@ -55,6 +55,7 @@ func (b *Builder) relayed(ctx context.Context, req Request, build docker.BuildRe
 }
 
 // kept has another builder write an image into a folder, without the layers that the registry has, and returns it with the digest of its manifest.
+// It has the synclet if its target requires that.
 func (b *Builder) kept(ctx context.Context, req Request, build docker.BuildRequest, place, dir string) (image v1.Image, manifest string, err error) {
 	build.Output = &docker.Output{Layout: dir, Wants: func(ctx context.Context, layer string) bool { return !b.registry.hasLayer(ctx, place, layer) }}
 	if manifest, err = b.away(req.Builder).Build(ctx, build); err != nil {
@@ -63,7 +64,15 @@ func (b *Builder) kept(ctx context.Context, req Request, build docker.BuildReque
 	if image, err = partial.CompressedToImage(blobImage{ctx, manifest, layout(dir)}); err != nil {
 		return nil, "", fmt.Errorf("read the image of the builder: %w", err)
 	}
-	return image, manifest, nil
+	if !req.Target.Supervised {
+		return image, manifest, nil
+	}
+	sayAtop(req)
+	if image, err = atop(req.Target, image); err != nil {
+		return nil, "", err
+	}
+	above, err := image.Digest()
+	return image, above.String(), err
 }
 
 // layout is a folder with blobs by their digests.

@@ -3,7 +3,6 @@ package imagebuild
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -13,7 +12,6 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
-	"github.com/hone-dev/hone/internal/update/agent/program"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -45,18 +43,14 @@ func (b *Builder) supervised(ctx context.Context, req Request, id string) (strin
 		return "", fmt.Errorf("build %s: %w", req.Target.Ref, err)
 	}
 	defer os.RemoveAll(dir)
-	prog, err := program.For(im.Arch)
+	prog, err := programFor(req.Target, im.Arch)
 	if err != nil {
-		mend := "Build it for amd64 or arm64."
-		if errors.Is(err, program.ErrMissing) {
-			mend = "Build hone with make build, or install a release."
-		}
-		return "", problem.Wrap(err, "the process of image "+req.Target.Ref+" cannot be restarted in place", mend)
+		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, path.Base(protocol.Path)), prog, 0o755); err != nil {
 		return "", fmt.Errorf("build %s: %w", req.Target.Ref, err)
 	}
-	logstore.Infof(req.Logger, "Putting the synclet into the image: its process is restarted in place, and a command deploys it")
+	sayAtop(req)
 	id, err = b.docker.Build(ctx, docker.BuildRequest{Context: dir, Dockerfile: "Dockerfile", Contents: contents,
 		Platform: im.OS + "/" + im.Arch, Labels: map[string]string{Label: req.Target.Ref}, Log: logstore.Discard})
 	if err != nil {
@@ -67,21 +61,11 @@ func (b *Builder) supervised(ctx context.Context, req Request, id string) (strin
 
 // supervisedDockerfile makes the synclet run the containers' command in the Tiltfile, otherwise the command of the image.
 func supervisedDockerfile(target model.ImageTarget, im docker.Image, from string) (string, error) {
-	entrypoint, cmd := im.Entrypoint, im.Cmd
-	if target.Entrypoint != nil {
-		entrypoint, cmd = target.Entrypoint, nil // as in Kubernetes, where a command replaces both
+	entrypoint, cmd, err := supervisedCommand(target, im.Entrypoint, im.Cmd)
+	if err != nil {
+		return "", err
 	}
-	if target.ContainerArgs != nil {
-		cmd = *target.ContainerArgs
-	}
-	if len(entrypoint)+len(cmd) == 0 {
-		return "", problem.New(fmt.Sprintf("image %s has no command", target.Ref), "give it an ENTRYPOINT or CMD, or entrypoint=[…] in the Tiltfile").See("live-update")
-	}
-	run := []string{protocol.Path, "run"}
-	if r := target.LiveUpdate.RestartProcess; r != nil && r.File != "" {
-		run = append(run, "--watch", r.File)
-	}
-	first, err := json.Marshal(slices.Concat(run, []string{"--"}, entrypoint))
+	first, err := json.Marshal(entrypoint)
 	if err != nil {
 		return "", err
 	}
@@ -94,4 +78,22 @@ func supervisedDockerfile(target model.ImageTarget, im docker.Image, from string
 		text += fmt.Sprintf("CMD %s\n", rest)
 	}
 	return text, nil
+}
+
+// supervisedCommand returns the command of an image in which the synclet runs the containers' command.
+func supervisedCommand(target model.ImageTarget, entrypoint, cmd []string) (first, rest []string, err error) {
+	if target.Entrypoint != nil {
+		entrypoint, cmd = target.Entrypoint, nil // as in Kubernetes, where a command replaces both
+	}
+	if target.ContainerArgs != nil {
+		cmd = *target.ContainerArgs
+	}
+	if len(entrypoint)+len(cmd) == 0 {
+		return nil, nil, problem.New(fmt.Sprintf("image %s has no command", target.Ref), "give it an ENTRYPOINT or CMD, or entrypoint=[…] in the Tiltfile").See("live-update")
+	}
+	run := []string{protocol.Path, "run"}
+	if r := target.LiveUpdate.RestartProcess; r != nil && r.File != "" {
+		run = append(run, "--watch", r.File)
+	}
+	return slices.Concat(run, []string{"--"}, entrypoint), cmd, nil
 }

@@ -1,18 +1,15 @@
 package imagebuild
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -47,7 +44,7 @@ func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
 }
 
 // Unless makes the image go to the cluster from here while another builder takes the place of the engine, as away reports: other images
-// do not go through the engine then either.
+// do not go through the engine then either. It goes from here, too, where the engine does not answer and is not needed.
 func (s *SyncletImage) Unless(away func() bool) *SyncletImage {
 	s.away = away
 	return s
@@ -71,11 +68,15 @@ func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside stri
 	if ref := s.delivered[place]; ref != "" {
 		return ref, nil
 	}
-	var from origin = s.engine
-	if s.away() && !plan.throughEngine() {
-		from = held{image, s.deliverer.registry}
-	} else if err := s.load(ctx, image, result.Local); err != nil {
-		return "", err
+	var from origin = held{image, s.deliverer.registry}
+	if !s.away() || plan.throughEngine() {
+		err := s.load(ctx, image, result.Local)
+		if idle := docker.IsUnreachable(err) && !plan.throughEngine(); err != nil && !idle {
+			return "", err
+		}
+		if err == nil {
+			from = s.engine
+		}
 	}
 	if err := s.deliverer.deliver(ctx, plan, result, from, log, nil); err != nil {
 		return "", err
@@ -153,18 +154,7 @@ func syncletImage(arch string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files bytes.Buffer
-	w := tar.NewWriter(&files)
-	err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "synclet", Mode: 0o755, Size: int64(len(prog))})
-	if err == nil {
-		_, err = w.Write(prog)
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		return nil, err
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
-	})
+	layer, err := syncletLayer(prog, "/synclet", types.DockerLayer)
 	if err != nil {
 		return nil, err
 	}

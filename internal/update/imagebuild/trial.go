@@ -81,6 +81,15 @@ func (b *Builder) newTrial(ctx context.Context, req Request) (*trial, error) {
 	if t.manifest, err = b.sketch(ctx, req, dir, func(string) bool { return false }); err != nil {
 		return nil, err
 	}
+	if req.Target.Supervised {
+		below, err := partial.CompressedToImage(blobImage{ctx, t.manifest, t.blobs})
+		if err == nil {
+			t.manifest, err = atopInto(req.Target, below, func(_ string, blob []byte) error { _, err := t.blobs.put(blob); return err })
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	req.Logger, req.OnContext, req.OnStep, req.OnWait = logstore.Discard, nil, nil, nil
 	t.fetch = func(ctx context.Context, layer string) error {
 		_, err := b.sketch(ctx, req, dir, func(other string) bool { return other == layer })

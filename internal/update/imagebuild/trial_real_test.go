@@ -19,6 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -34,13 +35,17 @@ func TestTrial(t *testing.T) {
 	dead.Fail("Alive", dead.Unreachable())
 	registry := model.Registry{Host: buildkittest.Registry}
 	for _, tt := range []struct {
-		name string
-		plan Plan
-		away Elsewhere
+		name       string
+		plan       Plan
+		away       Elsewhere
+		supervised bool
 	}{
-		{"into a registry", Plan{Method: model.DeliverRegistry, Registry: registry}, near},
-		{"into a registry of this machine", Plan{Method: model.DeliverRegistry, Registry: registry}, far.at(t)},
-		{"into a node", Plan{Method: model.DeliverContainerd, Socket: socket}, far.at(t)},
+		{"into a registry", Plan{Method: model.DeliverRegistry, Registry: registry}, near, false},
+		{"into a registry of this machine", Plan{Method: model.DeliverRegistry, Registry: registry}, far.at(t), false},
+		{"into a node", Plan{Method: model.DeliverContainerd, Socket: socket}, far.at(t), false},
+		{"with the synclet, into a registry", Plan{Method: model.DeliverRegistry, Registry: registry}, near, true},
+		{"with the synclet, into a registry of this machine", Plan{Method: model.DeliverRegistry, Registry: registry}, far.at(t), true},
+		{"with the synclet, into a node", Plan{Method: model.DeliverContainerd, Socket: socket}, far.at(t), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.plan.Method == model.DeliverContainerd && socket == "" {
@@ -53,6 +58,10 @@ func TestTrial(t *testing.T) {
 			above := Request{To: tt.plan, Registry: tt.plan.Registry, Target: model.ImageTarget{Ref: ref + "-above", DependsOn: []string{base.Target.Ref}, Docker: &model.DockerBuild{
 				Contents: "FROM " + base.Target.Ref + "\nRUN test $from = base && cat /text > /made\nCMD [\"cat\", \"/made\"]\n",
 				CacheTo:  []model.BuildCache{{Type: "local", Attrs: map[string]string{"dest": t.TempDir() + "/cache"}}}}}}
+			var entrypoint []string
+			if above.Target.Supervised = tt.supervised; tt.supervised {
+				entrypoint = []string{protocol.Path, "run", "--"}
+			}
 			b := New(docker.Optional(dead, always)).With(func(model.Builder) Elsewhere { return tt.away })
 			t.Cleanup(b.Close)
 			up, down := far.up.Load(), far.down.Load()
@@ -77,7 +86,7 @@ func TestTrial(t *testing.T) {
 			}
 			r := NewReader(docker.Optional(dead, always)).And(b)
 			im, found, err := r.Inspect(t.Context(), tried, tt.plan)
-			if err != nil || !found || !slices.Equal(im.Cmd, []string{"cat", "/made"}) || !slices.Contains(im.Env, "from=base") {
+			if err != nil || !found || !slices.Equal(im.Cmd, []string{"cat", "/made"}) || !slices.Equal(im.Entrypoint, entrypoint) || !slices.Contains(im.Env, "from=base") {
 				t.Errorf("the image is %+v, %v, %v", im, found, err)
 			}
 			for program, want := range map[string][]string{"/bin/sh": {"/bin/sh"}, "/bin/none": nil} {
@@ -111,6 +120,9 @@ func TestTrial(t *testing.T) {
 			}
 			if got := everywhere(t, socket, ref); len(got) != 2 {
 				t.Errorf("after the builds there are %q", got)
+			}
+			if got := runPod(t, tried.Cluster); strings.TrimSpace(got) != text {
+				t.Errorf("the pod says %q", got)
 			}
 			if again, is, err := fresh.Try(t.Context(), above); err != nil || is != digest || again.Local != tried.Local {
 				t.Errorf("on a base that is built, the trial says %s, %v, want %s", is, err, digest)

@@ -30,7 +30,10 @@ type Incoming struct {
 	failed  error // containerd's first
 }
 
-var _ docker.Receiver = (*Incoming)(nil)
+var (
+	_ docker.Receiver = (*Incoming)(nil)
+	_ docker.Blobs    = (*Incoming)(nil)
+)
 
 // Receive begins to take in an image.
 func (c *Client) Receive() *Incoming { return &Incoming{client: c} }
@@ -142,6 +145,11 @@ func (a *arriving) Commit() error {
 func (a *arriving) Close() error {
 	a.upload.end()
 	return nil
+}
+
+// Open implements docker.Blobs, for the blobs of the image.
+func (i *Incoming) Open(ctx context.Context, digest string) (docker.Blob, error) {
+	return i.client.open(ctx, digest)
 }
 
 // Name ties the blobs of a manifest together, and puts the image where pods find it. Its full name follows from its content: name returns it for

@@ -81,7 +81,12 @@ func (i *Image) Open(ctx context.Context, digest string) (docker.Blob, error) {
 	if !i.blobs[digest] {
 		return nil, fmt.Errorf("read %s: %w", digest, fs.ErrNotExist)
 	}
-	service := content.NewContentClient(i.client.conn)
+	return i.client.open(ctx, digest)
+}
+
+// open opens a blob. The error satisfies fs.ErrNotExist if there is none.
+func (c *Client) open(ctx context.Context, digest string) (docker.Blob, error) {
+	service := content.NewContentClient(c.conn)
 	info, err := service.Info(inPods(ctx), &content.InfoRequest{Digest: digest})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", digest, missing(err))
