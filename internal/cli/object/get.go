@@ -3,6 +3,7 @@ package object
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/heap"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/client/objects/output"
 )
@@ -28,7 +29,7 @@ lists the kinds. One kind needs no session: hone get records shows what hone has
 				return getRaw(g, &f, cmd, raw)
 			}
 			if !look.Watch && !look.Only {
-				command.CollectLate()
+				heap.CollectLate()
 			}
 			s, targets, err := f.find(cmd, args)
 			if err != nil {

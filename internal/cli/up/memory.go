@@ -3,11 +3,10 @@ package up
 import (
 	"context"
 	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
-	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/base/heap"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
@@ -24,6 +23,10 @@ const (
 	enough = 50
 	// quiet is the time without a change after which hone counts as idle.
 	quiet = 5 * time.Millisecond
+	// much is the number of bytes of garbage from which the collector runs as soon as hone is idle; with less, it waits until hone has been
+	// idle for calm. A small session begins with less: a collection while it waits for the cluster's answers takes the processor from
+	// a cluster on the same machine.
+	much, calm = 16 << 20, 100 * quiet
 	// adapted is the time after which the limit is adapted even while hone is busy: the memory in use grows most at the start.
 	adapted = 10 * quiet
 )
@@ -32,17 +35,26 @@ const (
 // arrives during a collection has to wait. A session uses little memory, 10 to 30 MB with 1,000 resources, so that garbage
 // is collected several times a second under steady changes.
 func collectInPauses(ctx context.Context, st *store.Store) {
-	if command.CollectorSet() {
+	if heap.Configured() {
 		return
 	}
-	limit := usual
-	defer debug.SetGCPercent(debug.SetGCPercent(limit))
-	adapt := func() {
-		if l := limitNow(); l != limit {
-			limit = l
-			debug.SetGCPercent(limit)
+	before, limit := 0, 0 // until the first change after adapted, the collector waits as in any process
+	defer func() {
+		if limit != 0 {
+			heap.Percent(before)
 		}
+	}()
+	adapt := func() {
+		l := limitNow()
+		if l == limit {
+			return
+		}
+		if was := heap.Percent(l); limit == 0 {
+			before = was
+		}
+		limit = l
 	}
+	calmed := false // hone is idle, and has waited for calm
 	last := time.Now()
 	changed, stop := st.Watch()
 	defer stop()
@@ -54,12 +66,19 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 			return
 		case <-changed:
 			timer.Reset(quiet)
+			calmed = false
 			if time.Since(last) >= adapted {
 				last = time.Now()
 				adapt()
 			}
 		case <-timer.C:
-			if garbage() >= enough {
+			switch bytes, percent := garbage(); {
+			case percent < enough:
+			case bytes < much && !calmed:
+				timer.Reset(calm)
+				calmed = true
+				continue
+			default:
 				runtime.GC()
 			}
 			adapt()
@@ -67,16 +86,17 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 	}
 }
 
-// garbage returns the memory that was allocated since the last collection, in percent of the memory that the collection found in
-// use.
-func garbage() uint64 {
-	allocated, inUse := heap()
-	return (max(allocated, inUse) - inUse) * 100 / inUse
+// garbage returns the memory that was allocated since the last collection, in bytes, and in percent of the memory that the collection found
+// in use.
+func garbage() (bytes, percent uint64) {
+	allocated, inUse := memory()
+	bytes = max(allocated, inUse) - inUse
+	return bytes, bytes * 100 / inUse
 }
 
 // limitNow returns the limit of garbage for the memory in use.
 func limitNow() int {
-	_, inUse := heap()
+	_, inUse := memory()
 	return limitFor(inUse)
 }
 
@@ -87,8 +107,8 @@ func limitFor(inUse uint64) int {
 	return int(min(usual+steps*step, max(left*100/max(inUse, 1)/step*step, least)))
 }
 
-// heap returns the number of allocated bytes, and the number of bytes that the last collection found in use, at least 1.
-func heap() (allocated, inUse uint64) {
+// memory returns the number of allocated bytes, and the number of bytes that the last collection found in use, at least 1.
+func memory() (allocated, inUse uint64) {
 	known := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(known)
 	return known[0].Value.Uint64(), max(known[1].Value.Uint64(), 1)

@@ -4,24 +4,35 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/base/heap"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
 // TestCollectInPauses fills the heap by less than the collector's limit, and waits for a collection after a change.
 func TestCollectInPauses(t *testing.T) {
-	if command.CollectorSet() {
+	if heap.Configured() {
 		t.Skip("the environment sets the collector up")
 	}
-	live := make([]byte, 8<<20)
+	for _, tc := range []struct {
+		name string
+		live int
+		idle time.Duration
+	}{{"much garbage", 32 << 20, 4 * quiet}, {"little garbage", 8 << 20, 2 * calm}} {
+		t.Run(tc.name, func(t *testing.T) { collectsInPauses(t, tc.live, tc.idle) })
+	}
+}
+
+func collectsInPauses(t *testing.T, bytes int, idle time.Duration) {
+	live := make([]byte, bytes)
 	runtime.GC()
-	before, percent := forced(), debug.SetGCPercent(77)
-	defer debug.SetGCPercent(percent)
+	heap.Percent(77)
+	defer heap.Percent(100)
+	before := forced()
+	percent := func() uint64 { _, p := garbage(); return p }
 	st := store.New(state.Schema)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -32,19 +43,19 @@ func TestCollectInPauses(t *testing.T) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for i := 0; forced() == before; i++ {
-		for made := garbage(); made < 3*enough/2 && garbage() >= made; { // until there is enough, or the collector worked
+		for made := percent(); made < 3*enough/2 && percent() >= made; { // until there is enough, or the collector worked
 			runtime.KeepAlive(make([]byte, 1<<20))
-			made = max(made, garbage())
+			made = max(made, percent())
 		}
 		st.Dispatch(state.ForwardChanged{ID: fmt.Sprint("a/", i), Forward: state.Forward{Resource: "a", State: state.ForwardReady}})
 		st.Step()
-		for range 20 {
+		for began := time.Now(); time.Since(began) < idle && forced() == before; {
 			<-tick.C
 		}
 	}
 	cancel()
 	<-ended
-	if got := debug.SetGCPercent(77); got != 77 {
+	if got := heap.Percent(77); got != 77 {
 		t.Errorf("afterwards it is set up to %d", got)
 	}
 	runtime.KeepAlive(live)
