@@ -97,7 +97,7 @@ func (t *WatchTroubles[K]) Take(key K, err error) {
 }
 
 // Changes returns the actions for the changes since the last call. users holds the resources of each watch that runs, or
-// should run.
+// should run. A failure that concerns no resource yet is kept until it does.
 func (t *WatchTroubles[K]) Changes(users map[K][]model.ManifestName) []store.Action {
 	var out []store.Action
 	failing := map[string]bool{}
@@ -105,6 +105,9 @@ func (t *WatchTroubles[K]) Changes(users map[K][]model.ManifestName) []store.Act
 		names, used := users[key]
 		if !used {
 			delete(t.errs, key) // it begins from the start when it is needed again
+			continue
+		}
+		if len(names) == 0 {
 			continue
 		}
 		names = slices.Clone(names)

@@ -42,8 +42,8 @@ func In(cluster string) string {
 
 // Follower converts the reports of watches to actions.
 type Follower[K comparable, E any] interface {
-	// Wanted receives the newest snapshot, before each call of Changes. It returns the keys to watch, each with the resources that depend on it; if there are
-	// none, a failure of the watch is not reported.
+	// Wanted receives the newest snapshot, before each call of Changes. It returns the keys to watch, each with the resources that depend on it; while
+	// there are none, a failure of the watch is not reported.
 	Wanted(v store.View) map[K][]model.ManifestName
 	// Take receives an event of a watch, and reports whether it may change anything. An event always belongs to a watch
 	// that is currently wanted, and has been without a break since it began.
@@ -116,7 +116,7 @@ type tracker[K comparable, E any] struct {
 	// late reports of the first are not attributed to it.
 	serials map[K]int
 	last    int
-	// users are the resources that depend on each watch, if there are any.
+	// users are the resources that depend on each watch; none of a watch that waits for the first objects.
 	users    map[K][]model.ManifestName
 	troubles state.WatchTroubles[K]
 }
@@ -135,9 +135,7 @@ func (b *tracker[K, E]) want(v store.View) map[K]int {
 			b.last++
 			b.serials[key] = b.last
 		}
-		if len(names) > 0 {
-			b.users[key] = names
-		}
+		b.users[key] = names
 	}
 	return b.serials
 }

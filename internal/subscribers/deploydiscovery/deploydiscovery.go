@@ -32,7 +32,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "DeployDiscovery",
 		Doc:       "Follows the health of the objects that resources applied.",
-		Inputs:    store.Reads(state.Updates),
+		Inputs:    store.Reads(state.Tiltfiles, state.Clusters, state.Resources, state.Updates),
 		Outputs:   append(store.Emits(state.ObjectsChanged{}, state.ObjectGone{}), store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,

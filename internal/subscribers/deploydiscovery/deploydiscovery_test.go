@@ -53,7 +53,7 @@ func TestObjects(t *testing.T) {
 		web := model.AppliedObject{ObjectID: id("apps", "Deployment", "web"), APIVersion: "apps/v1", UID: "u1"}
 		set(deployment("web", "u1", model.HealthInProgress))
 		set(deployment("foreign", "u2", model.HealthCurrent))
-		a.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		a.Then(statetest.Session, statetest.Loaded(statetest.K8s("web"))).Then(statetest.Connected()...)
 		check("before the deploy")
 		a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(web, model.AppliedObject{ObjectID: id("", "ConfigMap", "c"), APIVersion: "v1", UID: "u3"}))
 		check("deployed; a kind without a status is not watched", "u1 of web InProgress")
@@ -123,7 +123,7 @@ func TestRemoved(t *testing.T) {
 				applied := func(name, uid string) model.AppliedObject {
 					return model.AppliedObject{ObjectID: id(tc.kind.group, tc.kind.kind, name), APIVersion: tc.kind.apiVersion, UID: uid}
 				}
-				a := statetest.Start(t, New(cluster)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+				a := statetest.Start(t, New(cluster)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web"))).Then(statetest.Connected()...)
 				other := applied("other", "u0")
 				see("other", "u0", model.HealthInProgress)
 				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(other)) // so that the kind is watched
@@ -171,7 +171,7 @@ func TestLostLabel(t *testing.T) {
 					cluster.SetObject(tc.kind.apiVersion, tc.kind.kind, k8s.ObjectEvent{Labels: labels,
 						Status: model.ObjectStatus{ObjectID: id(tc.kind.group, tc.kind.kind, "j"), UID: uid, Health: health}})
 				}
-				a := statetest.Start(t, New(cluster)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+				a := statetest.Start(t, New(cluster)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web"))).Then(statetest.Connected()...)
 				check := func(what, want string) {
 					t.Helper()
 					time.Sleep(time.Minute)

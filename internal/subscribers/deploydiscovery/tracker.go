@@ -42,11 +42,13 @@ func runs(id model.ObjectID) bool {
 type tracker struct {
 	// applied are the objects of the newest snapshot, and owned those with a status; users are the watches for them.
 	applied *state.AppliedSet
-	owned   map[string]applied
-	users   map[scope][]model.ManifestName
-	seen    map[string]model.ObjectStatus
-	told    map[string]model.ObjectStatus
-	synced  map[scope]bool
+	// expected are the kinds that will be applied soon.
+	expected *state.ExpectedSet
+	owned    map[string]applied
+	users    map[scope][]model.ManifestName
+	seen     map[string]model.ObjectStatus
+	told     map[string]model.ObjectStatus
+	synced   map[scope]bool
 	// left are the last states of applied objects that the watch of the labelled ones no longer reports. Each is watched by its name,
 	// which shows whether it is gone, or has only lost its label. moved is set if others have left, or some have come back, since the
 	// watches were found.
@@ -65,18 +67,23 @@ func newTracker() *tracker {
 }
 
 // Wanted implements clusterwatch.Follower: the watches for the objects that resources have applied, each with the resources
-// whose health it reports.
+// whose health it reports, and for those that resources will apply soon.
 func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
-	if set := state.Applied(v); set != b.applied || b.moved {
-		b.applied, b.moved = set, false
+	set, soon := state.Applied(v), state.Expected(v)
+	b.moved = b.moved || soon != b.expected
+	if set != b.applied || b.moved {
+		b.applied, b.expected, b.moved = set, soon, false
 		b.want()
 	}
 	return b.users
 }
 
-// want finds the watches for the objects that are applied now.
+// want finds the watches for the objects that are applied now, or expected.
 func (b *tracker) want() {
 	b.owned, b.users = map[string]applied{}, map[scope][]model.ManifestName{}
+	for _, k := range b.expected.Kinds {
+		b.users[scope{cluster: k.Cluster, apiVersion: k.APIVersion, kind: k.Kind, namespace: k.Namespace}] = nil
+	}
 	for _, by := range b.applied.Of {
 		for _, a := range by.Objects {
 			if !buildcontrol.HasStatus(a.ObjectID) {

@@ -45,7 +45,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EventWatcher",
 		Doc:       "Records Kubernetes' events about a resource's objects, and writes to the resource's log: warnings, pulled images, failing probes, slow rollouts, and watches that do not work.",
-		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods, state.Objects, state.ClusterWatches),
+		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Clusters, state.Resources, state.Updates, state.Pods, state.Objects, state.ClusterWatches),
 		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{}, state.KubeEventsSeen{}, state.ImagePulled{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
@@ -79,9 +79,10 @@ type follower struct {
 	reporter *reporter
 	recorder *recorder
 	owners   *owners
-	// wanted are the watches for the applied objects.
-	applied *state.AppliedSet
-	wanted  map[scope][]model.ManifestName
+	// wanted are the watches for the applied and the expected objects.
+	applied  *state.AppliedSet
+	expected *state.ExpectedSet
+	wanted   map[scope][]model.ManifestName
 	// said are the failing watches that the logs have reported, by id.
 	said map[string]state.ClusterWatch
 	// since is the beginning of the session.
@@ -92,8 +93,8 @@ type follower struct {
 func (f *follower) Wanted(v store.View) map[scope][]model.ManifestName {
 	f.since = state.TheSession(v).StartedAt.Add(-time.Second) // events have whole seconds
 	f.sayWatches(v, f.said)
-	if set := state.Applied(v); set != f.applied {
-		f.applied, f.wanted = set, namespaces(set)
+	if set, soon := state.Applied(v), state.Expected(v); set != f.applied || soon != f.expected {
+		f.applied, f.expected, f.wanted = set, soon, namespaces(set, soon)
 	}
 	return f.wanted
 }
@@ -150,9 +151,12 @@ func (s *Subscriber) say(name model.ManifestName, level logstore.Level, text str
 		Level: level, Text: text})
 }
 
-// namespaces returns the namespaces of applied objects, and the resources that own them.
-func namespaces(set *state.AppliedSet) map[scope][]model.ManifestName {
+// namespaces returns the namespaces of applied objects, with the resources that own them, and of expected ones.
+func namespaces(set *state.AppliedSet, soon *state.ExpectedSet) map[scope][]model.ManifestName {
 	out := map[scope][]model.ManifestName{}
+	for _, k := range soon.Kinds {
+		out[scope{k.Cluster, k.Namespace}] = nil
+	}
 	for _, by := range set.Of {
 		for _, a := range by.Objects {
 			if a.Namespace != "" {

@@ -36,6 +36,7 @@ func TestEvents(t *testing.T) {
 		cluster.AddEvent(early)
 		time.Sleep(time.Minute)
 		a := statetest.Start(t, New(cluster, logs))
+		a.Then(statetest.Connected()...)
 		a.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")),
 			state.BuildStarted{Resource: "web", Serial: 1},
 			state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: []model.AppliedObject{

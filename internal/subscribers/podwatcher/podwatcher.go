@@ -54,7 +54,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "PodWatcher",
 		Doc:       "Follows the pods of all resources, and distinguishes pods of the newest deploy from older ones.",
-		Inputs:    store.Reads(state.Resources, state.Updates),
+		Inputs:    store.Reads(state.Resources, state.Updates, state.Clusters, state.Tiltfiles),
 		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
@@ -100,9 +100,10 @@ type tracker struct {
 	// everything that existed when they began.
 	users    map[scope][]model.ManifestName
 	unsynced map[scope]bool
-	// applied, and the version of table resources, are what users, owners, hashes and selectors were made from. stale is set if users has
-	// to be made again for another reason: a pod is followed by its name from now on, or no longer.
+	// applied, expected, and the version of table resources, are what users, owners, hashes and selectors were made from. stale is set if
+	// users has to be made again for another reason: a pod is followed by its name from now on, or no longer.
 	applied   *state.AppliedSet
+	expected  *state.ExpectedSet
 	resources uint64
 	stale     bool
 	// touched are the pods, by UID, to be judged at the next step. all is set if those are all of them.
@@ -143,22 +144,26 @@ type seen struct {
 	scopes map[scope]bool
 }
 
-// Wanted implements clusterwatch.Follower with the watches for the objects that are deployed now.
+// Wanted implements clusterwatch.Follower with the watches for the objects that are deployed now, or will be soon.
 func (b *tracker) Wanted(v store.View) map[scope][]model.ManifestName {
-	applied, resources := state.Applied(v), v.Version(state.Resources.Name())
-	if b.stale = b.stale || applied != b.applied || resources != b.resources; b.stale {
-		b.applied, b.resources, b.stale, b.all = applied, resources, false, true
+	applied, expected, resources := state.Applied(v), state.Expected(v), v.Version(state.Resources.Name())
+	b.stale = b.stale || resources != b.resources
+	if b.stale = b.stale || applied != b.applied || expected != b.expected; b.stale {
+		b.applied, b.expected, b.resources, b.stale, b.all = applied, expected, resources, false, true
 		b.want(v)
 	}
 	return b.users
 }
 
-// want finds the watches for the objects that are deployed now.
+// want finds the watches for the objects that are deployed now, or will be soon.
 func (b *tracker) want(v store.View) {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
 	before := b.users
 	b.selectors, b.users = map[model.ManifestName][]map[string]string{}, map[scope][]model.ManifestName{}
 	updates := state.Updates.In(v)
+	for _, k := range b.expected.Kinds {
+		b.users[scope{cluster: k.Cluster, namespace: k.Namespace}.labelled()] = []model.ManifestName{}
+	}
 	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
 		if !m.IsK8s() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ func start(t *testing.T, manifests ...model.Manifest) fixture {
 	f := fixture{t: t, cluster: k8stest.New()}
 	f.Alone = statetest.Start(t, New(f.cluster))
 	f.Then(statetest.Session, statetest.Loaded(manifests...))
+	f.Then(statetest.Connected()...)
 	return f
 }
 
@@ -329,8 +331,13 @@ func TestScopes(t *testing.T) {
 // TestForbidden forbids to watch pods while two resources are deployed, and allows it again.
 func TestForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, statetest.K8s("api"), statetest.K8s("web"), statetest.K8s("config"))
+		f := start(t)
 		f.cluster.Forbid("pods", "default")
+		f.Then(statetest.Loaded(statetest.K8s("api"), statetest.K8s("web"), statetest.K8s("config")))
+		f.want("before the deploy")
+		if n := state.ClusterWatches.In(f.View()).Len(); n != 0 {
+			t.Errorf("%d watches fail already", n)
+		}
 		f.applied("web", object("apps", "Deployment", "d", "h1"))
 		f.applied("api", object("apps", "Deployment", "e", "h2"))
 		f.applied("config", object("", "ConfigMap", "c", ""))
@@ -540,4 +547,21 @@ func TestCrashLoopEnds(t *testing.T) {
 func runtimeOf(v store.View, name model.ManifestName) buildcontrol.RuntimeState {
 	r := state.Resources.In(v).Value(string(name))
 	return buildcontrol.Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
+}
+
+// TestWatchesAhead: the watch of the labelled pods begins before the first deploy, goes on after it, and nobody depends on it before.
+func TestWatchesAhead(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web"))).Then(statetest.Connected()...)
+	b := newTracker(nil, map[string]state.Pod{})
+	watch := scope{namespace: "default", selector: managed}
+	before := maps.Clone(b.Wanted(s.View()))
+	if users, ok := before[watch]; !ok || len(before) != 1 || len(users) != 0 {
+		t.Errorf("before the deploy: %v", before)
+	}
+	b.Take(watch, k8s.PodEvent{Synced: true})
+	s.Then(state.BuildStarted{Resource: "web", Serial: 1}, state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: []model.AppliedObject{object("apps", "Deployment", "d", "h")}})
+	after := b.Wanted(s.View())
+	if len(after) != 1 || !slices.Equal(after[watch], []model.ManifestName{"web"}) || len(b.unsynced) != 0 {
+		t.Errorf("after the deploy: %v, not complete yet: %v", after, b.unsynced)
+	}
 }
