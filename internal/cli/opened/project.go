@@ -253,6 +253,10 @@ func (p *Project) Connect(ctx context.Context) (*buildanddeploy.Cluster, error) 
 	if kube == nil {
 		return nil, problem.New("there is no cluster: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context").See("clusters")
 	}
+	part, err := p.Cluster(ctx) // before the cluster is asked, which opens the connection of the part, too
+	if err != nil {
+		return nil, err
+	}
 	answered := p.log.Await(p.Title() + " to answer")
 	known, err := kube.DetectPatiently(ctx, p.tell)
 	answered()
@@ -260,7 +264,7 @@ func (p *Project) Connect(ctx context.Context) (*buildanddeploy.Cluster, error) 
 		return nil, err
 	}
 	p.Known = known
-	return p.Cluster(ctx)
+	return part, nil
 }
 
 // Title names the cluster in a sentence.

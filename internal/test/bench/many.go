@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/test/freeport"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // shape is a size of the session.
@@ -47,13 +49,17 @@ type reading struct {
 	first, ready time.Duration
 	// answers are the times of hone status.
 	keys, saves, answers times
+	// typed and echoed are floors of keys and saves, in turns with them: a key to cat in a terminal of its own, and a round of cat in the
+	// container over an open exec. They show how busy the machine is.
+	typed, echoed times
 }
 
 // measureMany measures a session of many resources in several clusters, with a screen.
 func measureMany(ctx context.Context, b *bench) (err error) {
 	b.table.section(fmt.Sprintf("hone up with a screen, %d pods and %d watched files for each resource", podsEach, filesEach),
 		"ratios: of the cost of a resource in the smaller session, where the figure grows with them (each); of the whole figure elsewhere",
-		"the clusters are contexts of one cluster; the pods are of a node without a machine, which reports that they run and serves their logs")
+		"the clusters are contexts of one cluster; the pods are of a node without a machine, which reports that they run and serves their logs",
+		"floors, which grow with the load of the machine: a key to cat in another terminal; a round of cat in the container over an open exec")
 	floor, err := (&harness.Project{Hone: b.hone}).Run(ctx, "version")
 	if err != nil {
 		return err
@@ -111,7 +117,25 @@ func (b *bench) many(ctx context.Context, s shape, node string) (r reading, err 
 		return r, err
 	}
 	r.ready = time.Since(began)
-	return r, errors.Join(r.atRest(ctx, up.Cmd.Process.Pid), r.press(ctx, term), p.save(ctx, &r), p.ask(ctx, &r))
+	if err := errors.Join(r.atRest(ctx, up.Cmd.Process.Pid), r.press(ctx, term), p.save(ctx, &r), p.ask(ctx, &r)); err != nil {
+		return r, err
+	}
+	r.echoed, err = b.echoes(ctx, up)
+	return r, err
+}
+
+// echoes measures the floor of a save.
+func (b *bench) echoes(ctx context.Context, up *harness.Session) (times, error) {
+	v, err := up.View()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(v.Resources, func(r api.Resource) bool { return r.Name == firstOne })
+	if i < 0 || len(v.Resources[i].Pods) == 0 {
+		return nil, fmt.Errorf("%s has no pod", firstOne)
+	}
+	pod := v.Resources[i].Pods[0]
+	return b.cluster.echo(ctx, pod.Namespace, pod.Name, 1024, manySaves, pause)
 }
 
 // firstSave saves as soon as the container runs.
@@ -186,7 +210,24 @@ func (r *reading) atRest(ctx context.Context, pid int) error {
 }
 
 // press goes from the first line of the table to the last and back.
-func (r *reading) press(ctx context.Context, term *harness.Terminal) error {
+func (r *reading) press(ctx context.Context, term *harness.Terminal) (err error) {
+	plain, err := harness.OpenTerminal(160, 48)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	cat := exec.CommandContext(ctx, "sh", "-c", "stty raw -echo; echo begun; exec cat")
+	plain.Run(cat)
+	if err := cat.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = cat.Process.Kill()
+		_ = cat.Wait()
+	}()
+	if _, err := plain.Press("a", "a", keyTime); err != nil {
+		return err
+	}
 	moves := []struct{ key, shows string }{{"G", lastOne}, {"g", firstOne}}
 	if _, err := term.Press(moves[0].key, moves[0].shows, keyTime); err != nil {
 		return err
@@ -201,6 +242,10 @@ func (r *reading) press(ctx context.Context, term *harness.Terminal) error {
 			return err
 		}
 		r.keys = append(r.keys, took)
+		if took, err = plain.Press(m.key, m.key, keyTime); err != nil {
+			return err
+		}
+		r.typed = append(r.typed, took)
 	}
 	return nil
 }
@@ -241,9 +286,11 @@ func (t *table) manyRows(r reading, before []reading) {
 	t.many(r, before, "memory", fmt.Sprintf("%s (%s own), %.0f kB each", megabytes(r.rss), megabytes(r.own), each/1024), true, memory)
 	t.many(r, before, "at rest", fmt.Sprintf("%.2f %% CPU, %.2f %% for 1000", busy, busy*1000/float64(r.resources)), true, rest)
 	t.many(r, before, "key to screen", r.keys.String(), false, func(r reading) float64 { return float64(r.keys.median()) })
+	t.many(r, before, "  a key to cat", r.typed.String(), false, func(r reading) float64 { return float64(r.typed.median()) })
 	t.many(r, before, "first live update", short(r.first), false, func(r reading) float64 { return float64(r.first) })
 	t.many(r, before, "everything ready", short(r.ready), true, func(r reading) float64 { return float64(r.ready) })
 	t.many(r, before, "save to container", r.saves.String(), false, func(r reading) float64 { return float64(r.saves.median()) })
+	t.many(r, before, "  a round of cat", r.echoed.String(), false, func(r reading) float64 { return float64(r.echoed.median()) })
 	t.many(r, before, "hone status", r.answers.String(), false, func(r reading) float64 { return float64(r.answers.median()) })
 }
 
