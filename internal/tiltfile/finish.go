@@ -29,6 +29,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 			all.Add(err)
 			tf.DefaultRegistry = model.KeptRegistry(cmp.Or(pod.Namespace, namespace), pod.RegistryPod)
 		}
+		all.Add(s.placeBuilder(&tf.Builder.Pod))
 	}
 	all.Add(s.images.Connect())
 	s.ignores.List = append(s.ignores.List, s.images.Finish()...)
@@ -78,6 +79,22 @@ func (s *state) finish() (model.Tiltfile, error) {
 	}
 	tf.Declared = s.declared(manifests, calls, tf.Secrets)
 	return tf, nil
+}
+
+// placeBuilder finds the cluster of the builder, if the call names one.
+func (s *state) placeBuilder(pod *model.BuilderPod) error {
+	in, err := s.gate.Named(s.images.BuilderCluster)
+	if err == nil && in != nil {
+		err = s.gate.Allowed("build images", in)
+	}
+	if err != nil {
+		return s.Placed(s.images.BuilderSite, err.Error(), err)
+	}
+	if in == nil || in.Own {
+		return nil
+	}
+	pod.Cluster, pod.Namespace = in.Context, cmp.Or(pod.Namespace, in.Namespace)
+	return nil
 }
 
 // declared describes the calls that have shaped each resource, in the order of the lines of the root Tiltfile that led to them.

@@ -21,6 +21,8 @@ type Builder struct {
 
 // BuilderPod is the pod of a builder that hone runs in the cluster.
 type BuilderPod struct {
+	// Cluster is the context of a declared cluster, as in K8sTarget; empty for the session's own.
+	Cluster string `json:",omitempty"`
 	// Namespace is empty for the namespace of the session.
 	Namespace string
 	// Image is an image of BuildKit; empty for the one that fits how the pod runs.

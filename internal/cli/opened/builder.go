@@ -33,7 +33,7 @@ func (p *Project) Elsewhere() (*buildkit.Choice, error) {
 	}
 	var in buildkit.Pods
 	if kube != nil {
-		in = builderPods{p, kube}
+		in = builderPods{p}
 	}
 	return buildkit.Choose(p.named(), in)
 }
@@ -51,6 +51,18 @@ func Images(engine docker.Client, elsewhere *buildkit.Choice, kept imagebuild.Ke
 // BuildsInCluster reports whether images are built in the cluster, where the Tiltfile declares a builder.
 func (p *Project) BuildsInCluster(declared model.Builder) bool {
 	return cmp.Or(p.named(), declared.At) == model.BuilderInCluster
+}
+
+// BuildsIn returns the part of the project in the cluster of a builder, and the client of that cluster; none without a kubeconfig.
+func (p *Project) BuildsIn(pod model.BuilderPod) (in *Project, kube *k8s.Client, err error) {
+	in = p
+	if pod.Cluster != "" {
+		if in, err = p.In(model.ClusterDeclaration{Context: pod.Cluster, Namespace: pod.Namespace}); err != nil {
+			return nil, nil, err
+		}
+	}
+	kube, err = in.Kube()
+	return in, kube, err
 }
 
 // named returns the builder that the user names; empty for none.
@@ -156,17 +168,18 @@ func (p *Project) deployBuilders(kube *k8s.Client) func(context.Context, model.M
 	}
 }
 
-// builderPods runs builders in the cluster of a project.
-type builderPods struct {
-	project *Project
-	kube    *k8s.Client
-}
+// builderPods runs builders in the clusters of a project.
+type builderPods struct{ project *Project }
 
 var _ buildkit.Pods = builderPods{}
 
 // Builder implements buildkit.Pods. The pod's connections end with the project.
-func (b builderPods) Builder(pod model.BuilderPod, replica int) buildkit.Pod {
-	d := b.project.BuilderPod(b.kube, pod, replica)
-	b.project.atEnd(d.Close)
-	return d
+func (b builderPods) Builder(pod model.BuilderPod, replica int) (buildkit.Pod, error) {
+	in, kube, err := b.project.BuildsIn(pod)
+	if err != nil {
+		return nil, err
+	}
+	d := in.BuilderPod(kube, pod, replica)
+	in.atEnd(d.Close)
+	return d, nil
 }

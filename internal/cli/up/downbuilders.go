@@ -1,7 +1,9 @@
 package up
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -14,20 +16,33 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// buildersDown deletes the builders in the project's namespace, with their caches; or says that they stay, where the project uses one.
+// buildersDown deletes the builders in the project's namespace, and in the one of the cluster that the Tiltfile names, with their caches; or says
+// that they stay, where the project uses one.
 func buildersDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, f downFlags, log *command.Printer) error {
 	if uses := p.BuildsInCluster(tf.Builder) && len(p.Args) == 0; !f.builders && !uses {
 		return nil
 	}
-	builders, err := p.Builders(ctx)
-	if err != nil || builders == nil { // without a kubeconfig there is nothing to delete
+	pod := tf.Builder.Pod
+	err := buildersDownIn(ctx, p, pod, f, true, log)
+	if f.builders && pod.Cluster != "" { // there may be earlier ones
+		err = errors.Join(err, buildersDownIn(ctx, p, model.BuilderPod{}, f, false, log))
+	}
+	return err
+}
+
+// buildersDownIn is buildersDown in the namespace of a pod. It says so if there is nothing to delete where builders are expected.
+func buildersDownIn(ctx context.Context, p *opened.Project, pod model.BuilderPod, f downFlags, expected bool, log *command.Printer) error {
+	in, kube, err := p.BuildsIn(pod)
+	if err != nil || kube == nil { // without a kubeconfig there is nothing to delete
 		return err
 	}
-	namespace := tf.Builder.Pod.Namespace
-	if namespace == "" {
-		namespace = p.Namespace
+	builders, err := in.Builders(ctx)
+	if err != nil {
+		return err
 	}
-	records, err := recordedIn(p.Patiently(ctx), builders, namespace)
+	namespace := cmp.Or(pod.Namespace, in.Namespace)
+	records, err := recordedIn(in.Patiently(ctx), builders, namespace)
+	namespace += ofCluster(pod)
 	switch {
 	case err != nil:
 		return err
@@ -37,15 +52,23 @@ func buildersDown(ctx context.Context, p *opened.Project, tf model.Tiltfile, f d
 	case !f.builders && len(records) > 0:
 		logstore.Infof(log, "The builder in namespace %s stays: hone down --builders deletes it", namespace)
 		return nil
-	case !f.builders:
+	case !f.builders, len(records) == 0 && !expected:
 		return nil
 	}
 	t := &tally{}
 	err = builders.Delete(ctx, buildanddeploy.DeleteOptions{Volumes: true, Wait: f.wait, Pods: true, Removal: deploy.RemovalDown, WaitLimit: f.timeout, Outcome: t.add}, records, log)
 	if err == nil {
-		logstore.Infof(log, "Builders: %s", t.text(false))
+		logstore.Infof(log, "Builders%s: %s", ofCluster(pod), t.text(false))
 	}
 	return err
+}
+
+// ofCluster names the cluster of a builder, behind another name; empty for the session's own cluster.
+func ofCluster(pod model.BuilderPod) string {
+	if pod.Cluster == "" {
+		return ""
+	}
+	return " of cluster " + pod.Cluster
 }
 
 // recordedIn returns the records of objects in a namespace.

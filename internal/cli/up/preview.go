@@ -280,15 +280,18 @@ func makePlan(ctx context.Context, p *opened.Project, tf tiltfile.Result, o buil
 
 // sayBuilder says that the operation would also start a builder of images in the cluster, which is no resource of the project.
 func (l loaded) sayBuilder(ctx context.Context, log logstore.Logger) {
-	kube, err := l.Kube()
-	if err != nil || kube == nil || !l.BuildsInCluster(l.builder) {
+	if !l.BuildsInCluster(l.builder) {
+		return
+	}
+	in, kube, err := l.BuildsIn(l.builder.Pod)
+	if err != nil || kube == nil {
 		return
 	}
 	var missing int
 	var namespace string
 	var how []string
 	for _, r := range l.builder.Pod.All() {
-		d := l.BuilderPod(kube, r.Pod, r.Number)
+		d := in.BuilderPod(kube, r.Pod, r.Number)
 		plan, err := d.Plan(ctx)
 		_ = d.Close() // it has started nothing
 		if err != nil {
@@ -297,7 +300,7 @@ func (l loaded) sayBuilder(ctx context.Context, log logstore.Logger) {
 		}
 		if !plan.There {
 			missing++
-			namespace = d.Namespace()
+			namespace = d.Namespace() + ofCluster(l.builder.Pod)
 			if way := plan.String(); !slices.Contains(how, way) {
 				how = append(how, way)
 			}

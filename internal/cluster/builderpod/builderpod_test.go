@@ -182,7 +182,7 @@ func TestManifest(t *testing.T) {
 // TestNames gives builders one name if their settings are equal, and names of their own otherwise.
 func TestNames(t *testing.T) {
 	none := map[string]string{}
-	for _, pod := range []model.BuilderPod{{}, {Namespace: "other"}, {Replicas: 3}, {Requests: none, Limits: none, NodeSelector: none}} {
+	for _, pod := range []model.BuilderPod{{}, {Namespace: "other"}, {Cluster: "eu"}, {Replicas: 3}, {Requests: none, Limits: none, NodeSelector: none}} {
 		if got := nameOf(pod); got != "hone-builder" {
 			t.Errorf("%+v: %s", pod, got)
 		}

@@ -33,7 +33,7 @@ func replicaOf(pod model.BuilderPod, number int) replica {
 // nameOf returns the name of a builder. It follows from the settings of its pods: projects of a namespace whose settings are equal share a
 // builder, and others do not take it from them. Those that want more replicas share the first ones.
 func nameOf(pod model.BuilderPod) string {
-	pod.Namespace, pod.Replicas, pod.Platforms = "", 0, nil // all objects have the first, and none has the others
+	pod.Cluster, pod.Namespace, pod.Replicas, pod.Platforms = "", "", 0, nil // all objects are in the first two, and none has the others
 	for _, m := range []*map[string]string{&pod.Requests, &pod.Limits, &pod.NodeSelector} {
 		if len(*m) == 0 {
 			*m = nil

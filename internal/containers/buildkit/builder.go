@@ -39,6 +39,7 @@ type Builder struct {
 	refused atomic.Pointer[error] // the reason why the last connection could not be opened; nil if it was opened
 	// opens is set where a connection counts as open before the daemon has accepted it: the way into a pod takes its time on a busy node.
 	opens bool
+	own   bool         // whether the daemon runs in a pod of the session's own cluster
 	heard atomic.Bool  // whether something came over the newest connection
 	ended atomic.Int64 // the number of connections that have ended
 }
@@ -120,8 +121,8 @@ func (b *Builder) refuse(err error) {
 // OnThisMachine reports whether the daemon shares the network of this machine. One in a container or a pod has a network of its own.
 func (b *Builder) OnThisMachine() bool { return strings.HasPrefix(b.at.URL, "unix://") }
 
-// InCluster reports whether the daemon runs in a pod of the session's cluster.
-func (b *Builder) InCluster() bool { return strings.HasPrefix(b.at.URL, inCluster+"://") }
+// InCluster reports whether the daemon runs in a pod of the session's own cluster.
+func (b *Builder) InCluster() bool { return b.own }
 
 // Close closes the connection.
 func (b *Builder) Close() error { return b.conn.Close() }

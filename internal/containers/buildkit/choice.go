@@ -29,8 +29,8 @@ type Pod interface {
 
 // Pods runs daemons in a cluster.
 type Pods interface {
-	// Builder returns a replica, by its number, of the builder that has the given settings.
-	Builder(pod model.BuilderPod, replica int) Pod
+	// Builder returns a replica, by its number, of the builder that has the given settings. An error means that its cluster is not known.
+	Builder(pod model.BuilderPod, replica int) (Pod, error)
 }
 
 // Choice is the builder that takes the place of the container engine: the one that the user names, or else the one that the Tiltfile declares.
@@ -130,8 +130,14 @@ func (c *Choice) inCluster(is model.Builder) (*Fleet, error) {
 		return nil, problem.New("there is no cluster for the builder: no kubeconfig was found", "set KUBECONFIG, or choose another builder: --builder NAME").See("builders")
 	}
 	f, all := &Fleet{at: Address{Name: is.At}}, is.Pod.All()
+	if is.Pod.Cluster != "" {
+		f.at.Name += " in " + is.Pod.Cluster
+	}
 	for _, r := range all {
-		pod := c.pods.Builder(r.Pod, r.Number)
+		pod, err := c.pods.Builder(r.Pod, r.Number)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 		f.at.URL = inCluster + "://" + pod.Namespace()
 		at := f.at
 		if len(all) > 1 {
@@ -141,7 +147,7 @@ func (c *Choice) inCluster(is model.Builder) (*Fleet, error) {
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
-		b.ready, b.how, b.opens = pod.Ready, pod.String, true
+		b.ready, b.how, b.opens, b.own = pod.Ready, pod.String, true, is.Pod.Cluster == ""
 		f.add(r.Arch, b)
 	}
 	return f, nil

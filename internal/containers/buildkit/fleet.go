@@ -113,7 +113,7 @@ func (f *Fleet) OnThisMachine() bool { return f.groups[0].all[0].OnThisMachine()
 // Parts splits the platforms of an image by the daemons that build them. Each part is for one build.
 func (f *Fleet) Parts(platforms string) []string { return parts(f.archs(), platforms) }
 
-// InCluster reports whether the daemons run in pods of the session's cluster.
+// InCluster reports whether the daemons run in pods of the session's own cluster.
 func (f *Fleet) InCluster() bool { return f.groups[0].all[0].InCluster() }
 
 // Close closes the connections.

@@ -20,8 +20,8 @@ import (
 // lines are pods whose daemons are at the ends of lines.
 type lines []*line
 
-func (l lines) Builder(_ model.BuilderPod, replica int) buildkit.Pod {
-	return member{l[replica], replica}
+func (l lines) Builder(_ model.BuilderPod, replica int) (buildkit.Pod, error) {
+	return member{l[replica], replica}, nil
 }
 
 // member is one of them. While its line is cut, it starts.

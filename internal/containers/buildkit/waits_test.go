@@ -26,7 +26,7 @@ type slow struct {
 	node context.Context // done once there is one
 }
 
-func (s slow) Builder(model.BuilderPod, int) buildkit.Pod { return s }
+func (s slow) Builder(model.BuilderPod, int) (buildkit.Pod, error) { return s, nil }
 
 func (s slow) Ready(ctx context.Context) (string, error) {
 	select {

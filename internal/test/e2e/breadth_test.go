@@ -24,7 +24,7 @@ var core = []string{
 	// Images and live updates, in each mode.
 	"TestLiveUpdate", "TestFallBack", "TestFailingRunStep", "TestRestartedContainerIsHealed", "TestIgnores", "TestManualResource",
 	"TestRestartProcess", "TestContainerMode", "TestContainerModeHealsReplacedPod", "TestImageFeatures", "TestUnchanged",
-	"TestBuilderElsewhere", "TestBuilderInCluster", "TestBuilderProjects", "TestBuilderPodGoes", "TestBuilderReplicas", "TestNoEngine", "TestNoEngineCustomDeploy", "TestCustomDeploy", "TestSidecar", "TestFilesComeBack", "TestFallBackToTheSameImage",
+	"TestBuilderElsewhere", "TestBuilderInCluster", "TestBuilderInOtherCluster", "TestBuilderProjects", "TestBuilderPodGoes", "TestBuilderReplicas", "TestNoEngine", "TestNoEngineCustomDeploy", "TestCustomDeploy", "TestSidecar", "TestFilesComeBack", "TestFallBackToTheSameImage",
 	// Deploys: the objects that are touched, that stay, and that are left over.
 	"TestLabelsTieObjectsToTheResource", "TestDriftIsRestored", "TestDriftIsNoticed", "TestLostLabelComesBack", "TestDeletedObjects", "TestImmutableField", "TestForeignContextIsRefused",
 	"TestNamespaceAndCRD", "TestObjectLeaves", "TestEverythingLeaves", "TestAdmissionRejects", "TestForeignObject", "TestObjectOfAnotherProject",

@@ -313,3 +313,53 @@ data: {k: one}
 	p.absent("configmap/own")
 	p.eu.absent("configmap/theirs")
 }
+
+// builtThere is a project of the session's own cluster whose image is built in the other one.
+var builtThere = `
+-- Tiltfile --
+cluster('eu', context='hone-dev-docker', namespace='$EU')
+builder('kubernetes', image='$IMAGE', cluster='eu', requests={'cpu': '10m'})
+docker_build('restarting', 'src', dockerfile='Dockerfile', live_update=[sync('src/app', '/app'), restart_process()])
+k8s_yaml('pod.yaml')
+k8s_resource('restarting', port_forwards='$PORT0:8080')
+-- Dockerfile --
+FROM scratch
+COPY server /server
+COPY app /app
+ENTRYPOINT ["/server", "/app/text"]
+-- src/app/text --
+one
+-- pod.yaml --
+` + deployment("restarting", `
+terminationGracePeriodSeconds: 5
+containers:
+- {name: main, image: restarting}
+`)
+
+// TestBuilderInOtherCluster builds in a declared cluster, and deploys in the session's own, where no builder is: that cluster has the pod and its
+// record. No container engine answers.
+func TestBuilderInOtherCluster(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, strings.ReplaceAll(builtThere, "$IMAGE", builderImageName(t)))
+	p.compiled()
+	p.env = append(p.env, "DOCKER_HOST=unix://"+t.TempDir()+"/dead.sock")
+	t.Cleanup(func() { p.run("down", "--builders", "--namespace", p.namespace) })
+	there := "namespace " + p.eu.namespace + " of cluster hone-dev-docker"
+	at := []string{"--namespace", p.namespace}
+	p.says(0, append([]string{"preview"}, at...), "a builder would be started in "+there+": rootless")
+	s := p.up()
+	s.ready("restarting")
+	s.says(`Builder: kubernetes in hone-dev-docker \(kubernetes://` + p.eu.namespace + `\), rootless`)
+	s.serves(p.ports[0], "/", "one")
+	p.write("src/app/text", "two")
+	s.serves(p.ports[0], "/", "two")
+	s.stop()
+	if own, other := p.builderPods(), p.eu.builderPods(); len(own) != 0 || len(other) != 1 {
+		t.Errorf("pods of builders: %v here, %v there", own, other)
+	}
+	p.says(0, append([]string{"down"}, at...), "The builder in "+there+" stays")
+	p.says(0, append([]string{"down", "--builders"}, at...), `Builders of cluster hone-dev-docker: Deleted 1 object`)
+	if left := p.eu.builderPods(); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"go.starlark.net/starlark"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
@@ -19,11 +20,11 @@ import (
 // builder declares the builder that takes the place of the container engine.
 func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	var b model.Builder
-	var config string
+	var config, cluster string
 	var requests, limits, nodeSelector value.TextMap
 	var replicas value.Int
 	var platforms value.Texts
-	if err := c.Unpack("at", &b.At, "namespace??", &b.Pod.Namespace, "image??", &b.Pod.Image, "requests??", &requests, "limits??", &limits,
+	if err := c.Unpack("at", &b.At, "cluster??", &cluster, "namespace??", &b.Pod.Namespace, "image??", &b.Pod.Image, "requests??", &requests, "limits??", &limits,
 		"storage??", &b.Pod.Storage, "storage_class??", &b.Pod.StorageClass, "node_selector??", &nodeSelector, "config??", &config,
 		"privileged??", &b.Pod.Privileged, "replicas??", &replicas, "platforms??", &platforms, "registry??", &b.Pod.Registry, "registry_image??", &b.Pod.RegistryPod.Image,
 		"registry_storage??", &b.Pod.RegistryPod.Storage); err != nil {
@@ -46,7 +47,7 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	}
 	b.Pod.Platforms = platforms.Values
 	b.Pod.Requests, b.Pod.Limits, b.Pod.NodeSelector = requests.Values, limits.Values, nodeSelector.Values
-	if described := config != "" || !reflect.ValueOf(b.Pod).IsZero(); described && b.At != model.BuilderInCluster {
+	if described := config+cluster != "" || !reflect.ValueOf(b.Pod).IsZero(); described && b.At != model.BuilderInCluster {
 		return nil, fmt.Errorf("only builder(%q) has a pod to describe: %s has none", model.BuilderInCluster, b.At)
 	}
 	if err := checkPod(b.Pod); err != nil {
@@ -58,6 +59,9 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 	if b.Pod.Registry && d.Registry != nil {
 		return nil, errTwoRegistries
 	}
+	if b.Pod.Registry && cluster != "" {
+		return nil, errRegistryElsewhere
+	}
 	if config != "" {
 		text, err := c.ReadFile(c.Abs(config))
 		if err != nil {
@@ -65,7 +69,7 @@ func (d *Declarations) builder(c *eval.Call) (starlark.Value, error) {
 		}
 		b.Pod.Config = string(text)
 	}
-	d.Builder = &b
+	d.Builder, d.BuilderCluster, d.BuilderSite = &b, cluster, c.Site()
 	return nil, nil
 }
 
@@ -87,6 +91,10 @@ func checkPlatforms(all []string) error {
 
 // errTwoRegistries refuses a registry that hone keeps beside one that the Tiltfile names.
 var errTwoRegistries = errors.New("default_registry and builder(\"kubernetes\", registry=True) name two registries: images go to one of them")
+
+// errRegistryElsewhere refuses a registry that hone keeps in another cluster than the session's own.
+var errRegistryElsewhere = problem.New("registry=True keeps a registry for the session's own cluster, and cluster= names another one",
+	"name a registry that all clusters reach: default_registry(\"registry.example.com/you\")").See("builders")
 
 // checkPod checks the quantities of a pod, and that the settings of a registry have one.
 func checkPod(p model.BuilderPod) error {

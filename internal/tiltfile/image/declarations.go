@@ -4,6 +4,7 @@ package image
 
 import (
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -19,6 +20,9 @@ type Declarations struct {
 	Cache *model.ImageCache
 	// Builder is set by builder; nil where it is not called.
 	Builder *model.Builder
+	// BuilderCluster is the name of the cluster of the builder; empty for the session's own. BuilderSite is the call.
+	BuilderCluster string
+	BuilderSite    fault.Site
 }
 
 // New returns the empty declarations of an evaluation.

@@ -29,9 +29,9 @@ import (
 // daemonsFor are the sockets of daemons, by the architecture of the nodes on which they run.
 type daemonsFor map[string]string
 
-func (s daemonsFor) Builder(pod model.BuilderPod, _ int) buildkit.Pod {
+func (s daemonsFor) Builder(pod model.BuilderPod, _ int) (buildkit.Pod, error) {
 	arch := pod.NodeSelector[model.NodeArch]
-	return onNodes{s[arch], arch}
+	return onNodes{s[arch], arch}, nil
 }
 
 // onNodes is a daemon on nodes of an architecture.
