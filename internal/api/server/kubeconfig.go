@@ -32,12 +32,12 @@ func (s *Subscriber) kubeconfig(src *source, w http.ResponseWriter, r *http.Requ
 	respond(w, out)
 }
 
-// namespacesOf returns the namespaces that hold objects of resources, in order.
+// namespacesOf returns the namespaces of the session's own cluster that hold objects of resources, in order.
 func namespacesOf(v store.View) []string {
 	all := map[string]bool{}
 	for e := range state.Updates.In(v).Refs() {
 		for _, o := range e.Value.Applied {
-			if o.Namespace != "" {
+			if o.Namespace != "" && o.Cluster == "" {
 				all[o.Namespace] = true
 			}
 		}

@@ -23,7 +23,7 @@ func newKubeconfig(g *command.Global) *cobra.Command {
 		Short: "Print a kubeconfig that can read the session's namespaces, and nothing more",
 		Long: `Prints a kubeconfig for a program that may look into the cluster and change nothing, such as a coding agent. It is bound to a
 ServiceAccount of its own with the role view, in the namespaces that hold objects of the session's resources. That role reads everything
-but Secrets and roles. The account is deleted when the session ends, with hone down, or if the session was killed, when the next one
+but Secrets and roles. It is about the session's own cluster: clusters that the Tiltfile declares are not in it. The account is deleted when the session ends, with hone down, or if the session was killed, when the next one
 starts. The token in the kubeconfig ends after the time of --for, which the cluster may shorten; 10 minutes are the least.`,
 		Example: "  hone kubeconfig --read-only > agent.kubeconfig\n  KUBECONFIG=agent.kubeconfig kubectl get pods",
 		Args:    cobra.NoArgs,

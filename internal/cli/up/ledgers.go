@@ -137,3 +137,29 @@ func (l ledgers) with(number int, command string) (ledgerIn, error) {
 	return ledgerIn{}, problem.New(fmt.Sprintf("there is a revision %d in more than one cluster: %s", number, words.All(names)),
 		fmt.Sprintf("choose one: %s --cluster %s", command, names[len(names)-1])).See("state")
 }
+
+// only returns the one ledger that exists. command is as in with.
+func (l ledgers) only(ctx context.Context, command string) (ledgerIn, error) {
+	var have []ledgerIn
+	var names []string
+	for _, in := range l.open {
+		is, err := in.ledger.Exists(ctx)
+		if err != nil {
+			return ledgerIn{}, err
+		}
+		if is {
+			have, names = append(have, in), append(names, in.Name())
+		}
+	}
+	switch {
+	case len(l.away) > 0:
+		return ledgerIn{}, problem.Wrap(l.left, "it is unknown whether "+words.All(opened.Names(l.away))+" has a ledger, too",
+			fmt.Sprintf("name the cluster: %s --cluster %s", command, l.open[0].Name())).See("state")
+	case len(names) > 1:
+		return ledgerIn{}, problem.New("the project has a ledger in more than one cluster: "+words.All(names),
+			fmt.Sprintf("choose one: %s --cluster %s", command, names[len(names)-1])).See("state")
+	case len(have) == 0:
+		return l.open[0], nil // it says that there is none
+	}
+	return have[0], nil
+}

@@ -3,6 +3,8 @@ package up
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -19,7 +21,8 @@ func newState(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state",
 		Short: "Show, unlock, move or copy the ledger of the project",
-		Long:  `The ledger records the objects that hone has applied for the project in this cluster. See hone docs state.`,
+		Long: `The ledger records the objects that hone has applied for the project in a cluster. A project in several clusters has a ledger in each.
+See hone docs state.`,
 	}
 	c.AddCommand(newStateShow(g), newStateUnlock(g), newStateMove(g), newStateExport(g), newStateImport(g))
 	return c
@@ -27,6 +30,8 @@ func newState(g *command.Global) *cobra.Command {
 
 // records is the ledger of a project, as far as hone state shows it.
 type records struct {
+	// Context is the context of the cluster.
+	Context string `json:"context"`
 	// Ledger is the place of the ledger, and Encrypted is set if it is encrypted with a key of the user.
 	Ledger    string `json:"ledger"`
 	Encrypted bool   `json:"encrypted"`
@@ -38,6 +43,8 @@ type records struct {
 	Revision int `json:"revision"`
 	// Holder holds the lease of the namespace; nil if nobody does.
 	Holder *ledger.Holder `json:"holder,omitempty"`
+	// Others are the ledgers in the other clusters of the project, as far as these answer.
+	Others []records `json:"others,omitempty"`
 }
 
 func newStateShow(g *command.Global) *cobra.Command {
@@ -52,21 +59,39 @@ func newStateShow(g *command.Global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withLedger(cmd.Context(), g, &f, func(ctx context.Context, p *opened.Project, l *ledger.Ledger) error {
-				is, err := recordsOf(ctx, p, l)
-				if err != nil {
-					return err
-				}
-				if write != nil {
-					return print(g, write, is)
-				}
-				return is.print(g)
+			return withLedgers(cmd.Context(), g, &f, func(ctx context.Context, _ *opened.Project, in ledgers) error {
+				return showState(ctx, g, in, write)
 			})
 		},
 	}
 	f.Add(c)
+	f.AddCluster(c)
 	command.AddDocumentFlag(c, &output, records{})
 	return c
+}
+
+func showState(ctx context.Context, g *command.Global, in ledgers, write func(io.Writer, any) error) error {
+	var all []records
+	for _, one := range in.open {
+		is, err := recordsOf(ctx, one)
+		if err != nil {
+			return err
+		}
+		all = append(all, is)
+	}
+	if write != nil {
+		all[0].Others = all[1:]
+		return print(g, write, all[0])
+	}
+	for i, is := range all {
+		if in.several() {
+			fmt.Fprintf(g.Stdout, "%s%s\n", strings.Repeat("\n", min(i, 1)), in.open[i].Title())
+		}
+		if err := is.print(g); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newStateUnlock(g *command.Global) *cobra.Command {
@@ -76,66 +101,71 @@ func newStateUnlock(g *command.Global) *cobra.Command {
 		Use:   "unlock",
 		Short: "Remove the lease of an operation that no longer runs",
 		Long: `One operation at a time changes the objects of a project in a namespace: it holds a lease. The lease of a process that has died ends
-by itself, at once on its machine and after half a minute elsewhere. This command removes it earlier. An operation that still runs then
-stops, and says why.`,
+by itself, at once on its machine and after half a minute elsewhere. This command removes it earlier, in each cluster of the project. An
+operation that still runs then stops, and says why.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLedger(cmd.Context(), g, &f, func(ctx context.Context, p *opened.Project, l *ledger.Ledger) error {
-				return unlock(ctx, g, p, l, yes)
+			return withLedgers(cmd.Context(), g, &f, func(ctx context.Context, _ *opened.Project, in ledgers) error {
+				return unlock(ctx, g, in, yes)
 			})
 		},
 	}
 	f.Add(c)
+	f.AddCluster(c)
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
 
-func unlock(ctx context.Context, g *command.Global, p *opened.Project, l *ledger.Ledger, yes bool) error {
+func unlock(ctx context.Context, g *command.Global, in ledgers, yes bool) error {
 	out := g.Printer(g.Stdout, g.Stderr)
-	by, err := l.Holder(ctx, p.Namespace)
-	if err != nil {
-		return err
+	held := map[ledgerIn]ledger.Holder{}
+	for _, one := range in.open {
+		by, err := one.ledger.Holder(ctx, one.Namespace)
+		if err != nil {
+			return err
+		}
+		if by == nil {
+			continue
+		}
+		held[one] = *by
+		where := ""
+		if in.several() {
+			where = " in " + one.Title()
+		}
+		logstore.Infof(out, "The lease%s is held by %s.", where, by)
 	}
-	if by == nil {
+	if len(held) == 0 {
 		logstore.Infof(out, "Nobody holds the lease.")
 		return nil
 	}
-	logstore.Infof(out, "The lease is held by %s.", by)
+	question := "Remove it?"
+	if len(held) > 1 {
+		question = "Remove them?"
+	}
 	if !yes {
 		if !command.Interactive() {
 			return problem.New("cannot ask whether to remove the lease: this is not a terminal", "add --yes")
 		}
-		if yes, err := confirmed(ctx, g, "Remove it?"); !yes || err != nil {
+		if yes, err := confirmed(ctx, g, question); !yes || err != nil {
 			return err
 		}
 	}
-	if err := l.Unlock(ctx, p.Namespace, *by); err != nil {
-		return err
+	for _, one := range in.open {
+		by, is := held[one]
+		if !is {
+			continue
+		}
+		if err := one.ledger.Unlock(ctx, one.Namespace, by); err != nil {
+			return err
+		}
 	}
 	logstore.Infof(out, "Removed.")
 	return nil
 }
 
-// withLedger opens the ledger of a project for use.
-func withLedger(ctx context.Context, g *command.Global, f *flags.Project, use func(context.Context, *opened.Project, *ledger.Ledger) error) error {
-	p, err := opened.Open(g, opened.Choice{Flags: f, Find: f.Path}, g.Printer(g.Stderr, g.Stderr))
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	cluster, err := p.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	memory, err := cluster.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	return use(ctx, p, memory.Ledger)
-}
-
-func recordsOf(ctx context.Context, p *opened.Project, l *ledger.Ledger) (is records, err error) {
-	is = records{Ledger: l.Place(), Encrypted: l.KeepsSecrets(), Project: l.Key().Project, Cluster: l.Key().Cluster}
+func recordsOf(ctx context.Context, in ledgerIn) (is records, err error) {
+	l := in.ledger
+	is = records{Context: in.Known.Context, Ledger: l.Place(), Encrypted: l.KeepsSecrets(), Project: l.Key().Project, Cluster: l.Key().Cluster}
 	all, err := l.Resources()
 	if err != nil {
 		return is, err
@@ -151,7 +181,7 @@ func recordsOf(ctx context.Context, p *opened.Project, l *ledger.Ledger) (is rec
 	if n := len(history); n > 0 {
 		is.Revision = history[n-1].Number
 	}
-	is.Holder, err = l.Holder(ctx, p.Namespace)
+	is.Holder, err = l.Holder(ctx, in.Namespace)
 	return is, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -33,16 +34,23 @@ cannot reach. hone state import reads it. The ledger stays as it is.
 With %s, the file is encrypted. Without it, declarations of objects are legible in it, and the arguments and variables of recorded
 commands are encrypted with the key of this machine: only this machine can import them. Values of Secrets are not in it then.
 
+A project in several clusters has a ledger in each: --cluster says which one, unless only one has anything.
+
 Down commands of local resources are not part of the ledger: they stay on the machine that ran the resource.`, ledger.KeyVariable),
 		Example: "  hone state export shop.ledger\n  hone state export - | ssh build hone state import -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withLedger(cmd.Context(), g, &f, func(ctx context.Context, p *opened.Project, l *ledger.Ledger) error {
-				return exportLedger(ctx, g, l, args[0])
+			return withLedgers(cmd.Context(), g, &f, func(ctx context.Context, _ *opened.Project, in ledgers) error {
+				one, err := in.only(ctx, "hone state export "+args[0])
+				if err != nil {
+					return err
+				}
+				return exportLedger(ctx, g, one.ledger, args[0])
 			})
 		},
 	}
 	f.Add(c)
+	f.AddCluster(c)
 	return c
 }
 
@@ -103,7 +111,7 @@ func newStateImport(g *command.Global) *cobra.Command {
 		Short: "Read the ledger from an exported file",
 		Long: fmt.Sprintf(`Makes an exported file the ledger of the project, in the place that the Tiltfile, --ledger or %s names. It checks the whole file
 first. The project and the cluster have to be those of the export, and the place must not have a ledger of the project. If it is
-interrupted, the same command finishes it.
+interrupted, the same command finishes it. Of several clusters, it takes the one that the export is about.
 
 The arguments and variables of recorded commands can be read only with the key that encrypted them: %s, or the machine that exported
 them. Otherwise it refuses the file; with --%s, the commands take their values from the Tiltfile and the environment.`,
@@ -111,34 +119,43 @@ them. Otherwise it refuses the file; with --%s, the commands take their values f
 		Example: "  hone state import shop.ledger",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withLedger(cmd.Context(), g, &f, func(ctx context.Context, p *opened.Project, l *ledger.Ledger) error {
-				return importLedger(ctx, g, p, l, args[0], cmd.InOrStdin(), lossy)
+			return withLedgers(cmd.Context(), g, &f, func(ctx context.Context, _ *opened.Project, in ledgers) error {
+				return importLedger(ctx, g, in, args[0], cmd.InOrStdin(), lossy)
 			})
 		},
 	}
 	f.Add(c)
+	f.AddCluster(c)
 	addWithoutSecrets(c, &lossy)
 	return c
 }
 
-func importLedger(ctx context.Context, g *command.Global, p *opened.Project, l *ledger.Ledger, path string, stdin io.Reader, lossy bool) error {
+func importLedger(ctx context.Context, g *command.Global, in ledgers, path string, stdin io.Reader, lossy bool) error {
 	doc, err := readExport(path, stdin)
 	if err != nil {
 		return fmt.Errorf("read the exported ledger: %w", err)
 	}
-	ctx, release, err := alone(ctx, p, l, "state import")
+	one := in.open[0]
+	of, err := one.ledger.ExportKey(doc)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(in.open, func(in ledgerIn) bool { return in.ledger.Key() == of }); i >= 0 {
+		one = in.open[i]
+	}
+	ctx, release, err := one.alone(ctx, "state import")
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := l.Import(ctx, doc, lossy); err != nil {
+	if err := one.ledger.Import(ctx, doc, lossy); err != nil {
 		return err
 	}
-	is, err := recordsOf(ctx, p, l)
+	is, err := recordsOf(ctx, one)
 	if err != nil {
 		return err
 	}
-	logstore.Infof(g.Printer(g.Stdout, g.Stderr), "Imported %s of %s into %s.", words.Count(is.Objects, "record"), words.Count(is.Resources, "resource"), l.Place())
+	logstore.Infof(g.Printer(g.Stdout, g.Stderr), "Imported %s of %s into %s.", words.Count(is.Objects, "record"), words.Count(is.Resources, "resource"), one.ledger.Place())
 	return nil
 }
 

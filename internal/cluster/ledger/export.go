@@ -85,6 +85,12 @@ func (l *Ledger) Import(ctx context.Context, doc []byte, withoutSecrets bool) er
 	return err
 }
 
+// ExportKey returns the key of the ledger that an export was made of.
+func (l *Ledger) ExportKey(doc []byte) (Key, error) {
+	f, err := l.openExport(doc)
+	return Key{Cluster: f.Ledger.Cluster, Project: f.Ledger.Project}, err
+}
+
 // openExport reads an export and checks it.
 func (l *Ledger) openExport(doc []byte) (f exported, err error) {
 	raw, _, err := l.vault.unpack(doc, exportPlace, exportTitle)

@@ -137,6 +137,14 @@ func (l *Ledger) Refresh() error {
 	return l.load(ctx)
 }
 
+// Exists reports whether the storage has the ledger: it has none of a project that was never applied.
+func (l *Ledger) Exists(ctx context.Context) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.load(ctx)
+	return l.version != storage.None, err
+}
+
 // content returns the newest content that is known. It must not be changed. Nobody waits for mu unless the content has to be read: when 300
 // resources are deployed at once, each asks several times.
 func (l *Ledger) content() (content, error) {

@@ -307,6 +307,20 @@ data: {k: one}
 	}
 	p.says(0, at("history", "--cluster", "eu"), `(?m)^4 .* ci `)
 
+	// A session knows the revisions of both.
+	p.write("Tiltfile", strings.ReplaceAll("cluster('eu', context='hone-dev-docker', namespace='$EU')\nk8s_yaml('own.yaml')\nk8s_yaml('eu.yaml', cluster='eu')\n", "$EU", p.eu.namespace))
+	s := p.up()
+	s.ready("uncategorized", "uncategorized:eu")
+	s.hone("wait", "--for=jsonpath={.entry.phase}=succeeded", "revisions/context hone-dev-docker 000004", "--timeout=60s")
+	s.hone("wait", "--for=jsonpath={.entry.phase}=succeeded", "revisions/000001", "--timeout=60s")
+	if doc := string(s.answers("/api/revision?number=2&cluster=hone-dev-docker")); !strings.Contains(doc, `"name":"theirs"`) || !strings.Contains(doc, `"from":"one","to":"two"`) {
+		t.Errorf("revision 2 in eu: %s", doc)
+	}
+	if doc := string(s.answers("/api/revision?number=2")); !strings.Contains(doc, `"name":"own"`) {
+		t.Errorf("revision 2: %s", doc)
+	}
+	s.stop()
+
 	p.write("Tiltfile", "k8s_yaml('own.yaml')\n")
 	p.says(1, at("rollback", "1", "--yes", "--cluster", "eu"), `no longer declares cluster eu`, `cluster\('eu', context='hone-dev-docker'\)`)
 	p.says(0, at("down"), `Deleted 2 objects`)
@@ -362,4 +376,37 @@ func TestBuilderInOtherCluster(t *testing.T) {
 	if left := p.eu.builderPods(); len(left) != 0 {
 		t.Errorf("%v is left", left)
 	}
+}
+
+// TestSeveralClustersState shows, moves and copies the ledgers of a project in two clusters.
+func TestSeveralClustersState(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, inTwo)
+	p.write("Tiltfile", fmt.Sprintf("cluster('eu', context='hone-dev-docker', namespace='%s')\nk8s_yaml('map.yaml')\nk8s_yaml(['map.yaml', 'more.yaml'], cluster='eu')\n", p.eu.namespace))
+	at := func(args ...string) []string { return append(args, "--namespace", p.namespace) }
+	p.says(0, at("ci", "--port", "0"))
+	stays, there := p.untouched("configmap/same"), p.eu.untouched("configmap/more")
+	p.says(0, at("state", "show"), `(?s)^cluster hone-dev\nLedger .*Records +1 objects of .*Lease +nobody\n\ncluster eu\nLedger .*Records +2 objects of .*Lease +nobody\n$`)
+	p.says(0, at("state", "show", "--cluster", "eu"), `(?s)^cluster eu\n.*Records +2 objects of [^\n]*\nRevision +1\nLease +nobody\n$`)
+	p.says(0, at("state", "show", "-o", "json"), `(?s)^\{\s+"context": "hone-dev",.*"others": \[\s+\{\s+"context": "hone-dev-docker",`)
+	p.says(0, at("state", "unlock"), `^Nobody holds the lease`)
+
+	saved, place := filepath.Join(p.state, "saved"), "file://"+filepath.Join(p.state, "elsewhere")
+	p.says(1, at("state", "export", saved), `a ledger in more than one cluster: hone-dev and eu`, `state export \S+saved --cluster eu`)
+	p.says(0, at("state", "export", saved, "--cluster", "eu"), `Exported the ledger`)
+	p.says(0, at("state", "import", saved), `Imported 2 records of 1 resource into `) // it is there already
+	p.wire.cut()
+	p.says(1, at("state", "move", place), `nothing was moved: .* eu does not answer`, `--cluster hone-dev`)
+	p.says(1, at("state", "show"), `in cluster eu is left out`, `(?m)^Records +1 objects`)
+	p.says(1, at("state", "export", filepath.Join(p.state, "more")), `unknown whether eu has a ledger, too`)
+	p.wire.join()
+	p.says(0, at("state", "move", place), `Moved the ledger of cluster hone-dev to .*elsewhere`, `Moved the ledger of cluster eu to .*elsewhere`)
+	p.says(0, at("get", "records"), `No records`)
+	moved := func(args ...string) []string { return at(append(args, "--ledger", place)...) }
+	p.says(0, moved("history"), `(?s)cluster hone-dev\n1 .*cluster eu\n1 `)
+	p.says(0, moved("state", "move", "default", "--cluster", "eu"), `Moved the ledger of cluster eu to `)
+	p.says(0, moved("state", "move", "default"), `Moved the ledger of cluster hone-dev to `) // and the other one is there
+	stays()
+	there()
+	p.says(0, at("down"), `Deleted 3 objects`)
 }
