@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -177,9 +178,13 @@ func (c *Client) Plan(ctx context.Context) (plan api.Plan, err error) {
 	return plan, err
 }
 
-// Revision returns the differences of a revision to the one before.
-func (c *Client) Revision(ctx context.Context, number int) (plan api.Plan, err error) {
-	err = c.askWithin(ctx, planTimeout, http.MethodGet, fmt.Sprintf("/api/revision?number=%d", number), nil, &plan)
+// Revision returns the differences of a revision to the one before. on is the context of a declared cluster; empty for the session's own.
+func (c *Client) Revision(ctx context.Context, on string, number int) (plan api.Plan, err error) {
+	query := url.Values{"number": {strconv.Itoa(number)}}
+	if on != "" {
+		query.Set("cluster", on)
+	}
+	err = c.askWithin(ctx, planTimeout, http.MethodGet, "/api/revision?"+query.Encode(), nil, &plan)
 	return plan, err
 }
 

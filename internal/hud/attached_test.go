@@ -168,8 +168,8 @@ func TestAttachedRevisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := attach(t, func(a *Attached) {
 			a.ReadOnly = true
-			a.Revision = func(_ context.Context, _ store.View, number int) (api.Plan, error) {
-				return api.Plan{Steps: []api.PlanStep{{Object: api.PlanObject{Kind: "ConfigMap", Name: fmt.Sprint("of-", number)}, Action: api.ActionDelete}}}, nil
+			a.Revision = func(_ context.Context, _ store.View, on string, number int) (api.Plan, error) {
+				return api.Plan{Steps: []api.PlanStep{{Object: api.PlanObject{Kind: "ConfigMap", Name: fmt.Sprint("of-", number, on)}, Action: api.ActionDelete}}}, nil
 			}
 		})
 		s.press(tcell.KeyRune, 'B')

@@ -50,17 +50,17 @@ func (make MakePlan) reader(v func() store.View) func(ctx context.Context) (view
 	}
 }
 
-// ReadRevision returns the differences of a revision to the one before as a plan, without secrets. An error is a problem unless the context has
+// ReadRevision returns the differences of a revision in a cluster to the one before as a plan, without secrets. An error is a problem unless the context has
 // ended. It is called when the user asks for the revision, away from the drawing.
-type ReadRevision func(ctx context.Context, v store.View, number int) (api.Plan, error)
+type ReadRevision func(ctx context.Context, v store.View, on string, number int) (api.Plan, error)
 
 // reader returns a function that reads a revision for a screen; nil if there is no ledger to read. v returns the current state.
-func (read ReadRevision) reader(v func() store.View) func(ctx context.Context, number int) ([]view.Line, error) {
+func (read ReadRevision) reader(v func() store.View) func(ctx context.Context, of view.RevisionRef) ([]view.Line, error) {
 	if read == nil {
 		return nil
 	}
-	return func(ctx context.Context, number int) ([]view.Line, error) {
-		plan, err := read(ctx, v(), number)
+	return func(ctx context.Context, of view.RevisionRef) ([]view.Line, error) {
+		plan, err := read(ctx, v(), of.On, of.Number)
 		return view.RevisionLines(plan), err
 	}
 }

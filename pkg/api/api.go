@@ -78,7 +78,8 @@ type View struct {
 	Resources  []Resource `json:"resources"`
 	Buttons    []Button   `json:"buttons"`
 	Commands   []Command  `json:"commands"`
-	// Revisions are the last revisions of the project in the cluster, newest first, as far as the session has read and written the ledger.
+	// Revisions are the last revisions of the project in each of its clusters, its own one first, and the newest one of each first, as far as
+	// the session has read and written the ledgers.
 	Revisions   []Revision   `json:"revisions"`
 	Subscribers []Subscriber `json:"subscribers"`
 }

@@ -172,7 +172,7 @@ type PageSession struct {
 	Buttons   []Button `json:"buttons,omitempty"`
 	// Evaluation counts the evaluations of the Tiltfile; ConfirmRequest takes it.
 	Evaluation int `json:"evaluation,omitempty"`
-	// Revisions are the last revisions of the project, newest first.
+	// Revisions are the last revisions of the project in each of its clusters, its own one first, and the newest one of each first.
 	Revisions []Revision `json:"revisions,omitempty"`
 	// Past is set for a snapshot: nothing changes, and requests that would change something are refused.
 	Past *PagePast `json:"past,omitempty"`

@@ -768,7 +768,7 @@ export interface PageSession {
   paused?: boolean;
   /** Project is the name of the Tiltfile's folder. */
   project: string;
-  /** Revisions are the last revisions of the project, newest first. */
+  /** Revisions are the last revisions of the project in each of its clusters, its own one first, and the newest one of each first. */
   revisions?: Revision[];
   /** Run identifies this run of the session. */
   run: string;
@@ -1652,7 +1652,7 @@ export interface View {
   /** Paused is set while the user has paused the session. */
   paused?: Paused;
   resources: Resource[];
-  /** Revisions are the last revisions of the project in the cluster, newest first, as far as the session has read and written the ledger. */
+  /** Revisions are the last revisions of the project in each of its clusters, its own one first, and the newest one of each first, as far as the session has read and written the ledgers. */
   revisions: Revision[];
   startedAt: string;
   subscribers: Subscriber[];

@@ -91,7 +91,7 @@ function App() {
       ) : at.view === "plan" ? (
         <Plan />
       ) : at.view === "revisions" ? (
-        <Revisions number={at.number} />
+        <Revisions number={at.number} cluster={at.cluster} />
       ) : at.view === "hone" ? (
         <Architecture />
       ) : (

@@ -11,7 +11,7 @@ export type Place =
   | { view: "start" }
   | { view: "tests" }
   | { view: "plan" }
-  | { view: "revisions"; number?: number }
+  | { view: "revisions"; number?: number; cluster?: string }
   | { view: "hone" };
 
 const plain = ["graph", "time", "start", "tests", "plan", "hone"] as const;
@@ -33,7 +33,7 @@ export function placeOf(hash: string): Place {
     }
   }
   if (path === "log") return { view: "log", ...(q.has("group") ? { group: q.get("group") ?? "" } : {}), ...number("line") };
-  if (path === "revisions") return { view: "revisions", ...number("number") };
+  if (path === "revisions") return { view: "revisions", ...number("number"), ...text("cluster") };
   for (const view of plain) if (path === view) return { view };
   return { view: "overview" };
 }
@@ -48,7 +48,10 @@ export function hashOf(p: Place): string {
   }
   if (p.view === "log" && p.group !== undefined) q.set("group", p.group);
   if ((p.view === "log" || p.view === "resource") && p.line) q.set("line", String(p.line));
-  if (p.view === "revisions" && p.number) q.set("number", String(p.number));
+  if (p.view === "revisions") {
+    if (p.number) q.set("number", String(p.number));
+    if (p.cluster) q.set("cluster", p.cluster);
+  }
   const path = p.view === "resource" ? `r/${encodeURIComponent(p.name)}` : p.view;
   return `#/${path}${q.size > 0 ? `?${q}` : ""}`;
 }

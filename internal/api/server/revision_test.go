@@ -18,13 +18,19 @@ import (
 // session are hidden in both.
 func TestRevisions(t *testing.T) {
 	loaded := statetest.Loaded(statetest.Local("a"))
+	loaded.Result.Clusters = []model.ClusterDeclaration{{Name: "eu", Context: "dev-europe"}}
 	loaded.Result.Secrets = []model.Secret{{Name: "db", Key: "pw", Value: "swordfish"}}
 	known := state.RevisionsKnown{Revisions: []api.Revision{
 		{Number: 9, RevisionOrigin: api.RevisionOrigin{Command: "ci", By: "kim@swordfish"}, Phase: api.RevisionFailed, Failures: "web"},
 		{Number: 10, Phase: api.RevisionSucceeded},
+		{Number: 2, Cluster: "dev-europe", Phase: api.RevisionSucceeded},
+		{Number: 3, Cluster: "dev-europe", Phase: api.RevisionSucceeded},
 	}}
-	read := func(_ context.Context, _ store.View, number int) (api.Plan, error) {
-		if number != 10 {
+	read := func(_ context.Context, _ store.View, on string, number int) (api.Plan, error) {
+		if number == 3 && on == "dev-europe" {
+			return api.Plan{Context: on, Steps: []api.PlanStep{}}, nil
+		}
+		if number != 10 || on != "" {
 			return api.Plan{}, problem.New("there is no such revision", "choose 10")
 		}
 		return api.Plan{Steps: []api.PlanStep{{Object: api.PlanObject{Kind: "ConfigMap", Name: "conf"}, Action: api.ActionUpdate,
@@ -40,8 +46,10 @@ func TestRevisions(t *testing.T) {
 	}{
 		{f, "/api/view", 200, []string{`"number": 9`, `"phase": "failed"`, `"failures": "web"`}},
 		{none, "/api/view", 200, []string{`"revisions": []`}},
-		{f, "/api/page?follow=false", 200, []string{`"revisions":[{"number":10`, `"number":9`, `"command":"ci"`}},
-		{f, "/apis/hone.dev/v1alpha1/revisions", 200, []string{`"id":"000009"`, `"id":"000010"`}},
+		{f, "/api/page?follow=false", 200, []string{`"revisions":[{"number":10`, `"number":9`, `"command":"ci"`, `{"cluster":"dev-europe","number":3,`}},
+		{f, "/apis/hone.dev/v1alpha1/revisions", 200, []string{`"id":"000009"`, `"id":"000010"`, `"id":"context dev-europe 000003"`}},
+		{f, "/api/revision?number=3&cluster=dev-europe", 200, []string{`"context":"dev-europe"`}},
+		{f, "/api/revision?number=3&cluster=other", 409, []string{"no declared cluster with this context"}},
 		{f, "/api/revision?number=10", 200, []string{`"path":"data.key"`, `"from":"old"`}},
 		{f, "/api/revision?number=7", 409, []string{"there is no such revision", `"mend":"choose 10"`}},
 		{f, "/api/revision?number=x", 400, []string{"number is the number of a revision"}},

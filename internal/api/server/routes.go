@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -40,7 +42,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"GET /api/why", api.PermissionStatus, func(w http.ResponseWriter, r *http.Request) { s.why(src, w, r) }, about{query: []string{"resource"}, gives: api.Why{}}},
 		{"GET /api/shell", api.PermissionExec, func(w http.ResponseWriter, r *http.Request) { s.shell(src, w, r) }, about{query: []string{"resource", "pod", "container"}, gives: api.Shell{}}},
 		{"GET /api/plan", api.PermissionPreview, func(w http.ResponseWriter, r *http.Request) { s.plan(src, w, r) }, about{gives: api.Plan{}}},
-		{"GET /api/revision", api.PermissionPreview, func(w http.ResponseWriter, r *http.Request) { s.revision(src, w, r) }, about{query: []string{"number"}, gives: api.Plan{}}},
+		{"GET /api/revision", api.PermissionPreview, func(w http.ResponseWriter, r *http.Request) { s.revision(src, w, r) }, about{query: []string{"number", "cluster"}, gives: api.Plan{}}},
 		{"POST /api/confirm", api.PermissionDeploy, wantsJSON(func(w http.ResponseWriter, r *http.Request) { confirm(src, w, r) }), about{takes: api.ConfirmRequest{}, gives: api.ConfirmResult{}}},
 		{"POST /api/trigger", api.PermissionTrigger, intentOf(src, trigger), about{takes: api.TriggerRequest{}}},
 		{"POST /api/restart", api.PermissionRestart, intentOf(src, restart), about{takes: api.RestartRequest{}}},
@@ -159,7 +161,16 @@ func (s *Subscriber) revision(src *source, w http.ResponseWriter, r *http.Reques
 		fail(w, http.StatusBadRequest, "number is the number of a revision")
 		return
 	}
-	respondPlan(src, w, func(v store.View) (api.Plan, error) { return s.options.Revision(r.Context(), v, number) })
+	respondPlan(src, w, func(v store.View) (api.Plan, error) { return s.revisionOn(r, v, number) })
+}
+
+// revisionOn reads a revision in a cluster that the session works on.
+func (s *Subscriber) revisionOn(r *http.Request, v store.View, number int) (api.Plan, error) {
+	on := r.URL.Query().Get("cluster")
+	if on != "" && !slices.Contains(state.DeclaredClusters(v), on) {
+		return api.Plan{}, problem.New("the session works on no declared cluster with this context", "GET /api/view lists its clusters")
+	}
+	return s.options.Revision(r.Context(), v, on, number)
 }
 
 // respondPlan sends a plan, without the secrets of the session.

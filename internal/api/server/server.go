@@ -77,7 +77,7 @@ type Options struct {
 	// makes no plans.
 	Plan func(ctx context.Context, v store.View) (api.Plan, error)
 	// Revision returns the differences of a revision to the one before; nil for a session without a cluster.
-	Revision func(ctx context.Context, v store.View, number int) (api.Plan, error)
+	Revision func(ctx context.Context, v store.View, on string, number int) (api.Plan, error)
 	// Answers answers questions about the session; nil for a server that does not know.
 	Answers Answers
 	// Stop ends the session.

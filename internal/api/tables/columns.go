@@ -280,6 +280,7 @@ var chosen = map[string][]projection.Column{
 		col("Changed", "How many it has changed.", func(r api.Revision) any { return r.Changed }),
 		col("Deleted", "How many it has deleted.", func(r api.Revision) any { return r.Deleted }),
 		col("Result", "applying, succeeded, failed or cancelled.", func(r api.Revision) any { return string(r.Phase) }),
+		wide(col("Cluster", "The context of a cluster that the Tiltfile declares.", func(r api.Revision) any { return r.Cluster })),
 		wide(col("Forgotten", "How many stay in the cluster and are no longer the project's.", func(r api.Revision) any { return r.Forgotten })),
 		wide(col("Failures", "The resources whose last update has failed.", func(r api.Revision) any { return r.Failures })),
 	},

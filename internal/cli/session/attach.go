@@ -126,8 +126,8 @@ func show(ctx context.Context, g *command.Global, session *client.Client, readOn
 		Object:   func(ctx context.Context, o model.AppliedObject) (string, error) { return session.Object(ctx, o.UID) },
 		Previous: session.Previous,
 		Plan:     func(ctx context.Context, _ store.View) (api.Plan, error) { return session.Plan(ctx) },
-		Revision: func(ctx context.Context, _ store.View, number int) (api.Plan, error) {
-			return session.Revision(ctx, number)
+		Revision: func(ctx context.Context, _ store.View, on string, number int) (api.Plan, error) {
+			return session.Revision(ctx, on, number)
 		},
 		Snapshot: func(ctx context.Context) (string, error) { return saveSnapshot(ctx, session) },
 		Page:     session.Session.URL, Ignores: Ignores(), ReadOnly: readOnly, Elsewhere: session.Far() || session.Session.Socket == "",

@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,13 +63,16 @@ func provideRevision(p *opened.Project, clusters *buildanddeploy.Clusters) hud.R
 	if clusters == nil {
 		return nil
 	}
-	cluster := clusters.Own()
-	return func(ctx context.Context, v store.View, number int) (api.Plan, error) {
+	return func(ctx context.Context, v store.View, on string, number int) (api.Plan, error) {
+		cluster, err := clusters.On(ctx, on)
+		if err != nil {
+			return api.Plan{}, err
+		}
 		steps, err := cluster.RevisionSteps(ctx, number)
 		if err != nil {
 			return api.Plan{}, err
 		}
-		return withoutSecrets(revisionPlan(p.Path, p.Known.Context, "", cluster.Revisions(), number, steps), v)
+		return withoutSecrets(revisionPlan(p.Path, cmp.Or(on, p.Known.Context), on, cluster.Revisions(), number, steps), v)
 	}
 }
 

@@ -187,7 +187,7 @@ func (u *ui) openDetail() {
 		u.open(t.URL)
 	case t.Object.Name != "":
 		u.openObject(t.Object)
-	case t.Revision != 0:
+	case t.Revision.Number != 0:
 		u.openRevision(t.Revision)
 	case t.Span != "":
 		u.showSpan(name, t.Span)

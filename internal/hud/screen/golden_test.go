@@ -115,8 +115,8 @@ func compared(o *Options) {
 			{Path: "data.token", Class: api.ChangeWanted, Masked: true},
 		}},
 	}}
-	o.Revision = func(_ context.Context, number int) ([]view.Line, error) {
-		if number != 12 {
+	o.Revision = func(_ context.Context, of view.RevisionRef) ([]view.Line, error) {
+		if of.Number != 12 {
 			return nil, errors.New("another revision was asked for")
 		}
 		return view.RevisionLines(plan), nil
@@ -128,6 +128,17 @@ func broken() *hudtest.Scene {
 	at := 40*time.Minute + 57*time.Second
 	s.At(at, state.TiltfileStarted{At: hudtest.Start.Add(at), Span: "tiltfile:2"})
 	s.At(at+time.Second, state.TiltfileLoaded{Err: "/home/dev/shop/Tiltfile:7:1: undefined: k8s_yml\ndid you mean k8s_yaml?", At: hudtest.Start.Add(at + time.Second)})
+	return s
+}
+
+// revisedTwice is a session on two clusters, each of which has revisions with the same numbers.
+func revisedTwice() *hudtest.Scene {
+	s := hudtest.Several()
+	s.At(41*time.Minute, state.RevisionsKnown{Revisions: []api.Revision{
+		{Number: 11, RevisionOrigin: api.RevisionOrigin{Command: "up", By: "dev@laptop"}, Phase: api.RevisionSucceeded, Objects: 9},
+		{Number: 12, RevisionOrigin: api.RevisionOrigin{Command: "rollback 11", By: "dev@laptop"}, Phase: api.RevisionSucceeded, Objects: 9},
+		{Number: 12, Cluster: hudtest.Eu, RevisionOrigin: api.RevisionOrigin{Command: "up", By: "dev@laptop"}, Phase: api.RevisionFailed, Failures: "web", Objects: 2},
+	}})
 	return s
 }
 
@@ -251,6 +262,8 @@ var drawings = []drawing{
 	{name: "pending-paused", scene: paused, keys: "P"},
 	{name: "pending-plan", scene: asking, keys: "P", options: planned},
 	{name: "revisions", keys: "B"},
+	{name: "revisions-clusters", keys: "B", scene: revisedTwice},
+	{name: "revision-elsewhere", keys: "Bjjjjjjjjjjjj<Enter>", play: after, scene: revisedTwice, options: compared},
 	{name: "revision", keys: "Bj<Enter>", play: after, options: compared},
 	{name: "confirm", keys: "/api<Enter>d"},
 	{name: "notices", play: func(d *driver) {

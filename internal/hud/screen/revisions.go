@@ -2,7 +2,6 @@ package screen
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -40,15 +39,15 @@ func (u *ui) noRevisions() error {
 }
 
 // openRevision shows the differences of a revision to the one before, once they have been read.
-func (u *ui) openRevision(number int) {
+func (u *ui) openRevision(of view.RevisionRef) {
 	if u.options.Revision == nil {
 		u.say("the ledger cannot be read from here")
 		return
 	}
 	lines := []view.Cell{{{Text: "reading the ledger…", Tone: view.Dim}}}
-	u.push(newReader(u, fmt.Sprintf("revision %d, compared with the one before", number), func(int) []view.Cell { return lines }))
+	u.push(newReader(u, of.String()+", compared with the one before", func(int) []view.Cell { return lines }))
 	u.job(func(ctx context.Context) func() {
-		read, err := u.options.Revision(ctx, number)
+		read, err := u.options.Revision(ctx, of)
 		return func() {
 			lines = nil
 			for _, l := range read {

@@ -93,7 +93,7 @@ type Options struct {
 	// Plan returns the effect of the updates that wait; nil if that cannot be known. It is called away from the drawing.
 	Plan func(ctx context.Context) (view.Plan, error)
 	// Revision returns the differences of a revision to the one before; nil if the ledger cannot be read. It is called away from the drawing.
-	Revision func(ctx context.Context, number int) ([]view.Line, error)
+	Revision func(ctx context.Context, of view.RevisionRef) ([]view.Line, error)
 	// Previous reads the newest lines of the run of a container before its present one; nil if it cannot. It is called away from
 	// the drawing.
 	Previous func(ctx context.Context, of model.ContainerRef) ([]string, error)

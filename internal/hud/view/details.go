@@ -74,8 +74,8 @@ type Target struct {
 	Object model.AppliedObject
 	// URL is an address for the browser.
 	URL string
-	// Revision is the number of a revision, to compare it with the one before.
-	Revision int
+	// Revision is a revision, to compare it with the one before.
+	Revision RevisionRef
 }
 
 // Rows wraps the line at words into rows of at most width columns.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,23 @@ var phaseTones = map[api.RevisionPhase]Tone{
 	api.RevisionSucceeded: Good, api.RevisionFailed: Bad, api.RevisionApplying: Accent, api.RevisionCancelled: Warn,
 }
 
-// Revisions lists the revisions of the project, newest first, below a line of headings. It returns nothing if none is known.
+// RevisionRef finds a revision: its cluster, as in model.K8sTarget, and its number there. Where is the name of a declared cluster for users.
+type RevisionRef struct {
+	On, Where string
+	Number    int
+}
+
+// String names the revision: "revision 3", "revision 3 in eu".
+func (r RevisionRef) String() string {
+	s := fmt.Sprintf("revision %d", r.Number)
+	if r.On != "" {
+		s += " in " + r.Where
+	}
+	return s
+}
+
+// Revisions lists the revisions of the project, newest first, below a line of headings, and with declared clusters below the name of each
+// cluster. It returns nothing if none is known.
 func Revisions(v store.View) []Line {
 	all := state.RevisionsOf(v)
 	if len(all) == 0 {
@@ -32,8 +49,12 @@ func Revisions(v store.View) []Line {
 			widths[i] = max(widths[i], text.Width(cell))
 		}
 	}
+	several := slices.ContainsFunc(all, func(r api.Revision) bool { return r.Cluster != "" })
 	var out page
 	for n, row := range rows {
+		if first := n > 0 && (n == 1 || all[n-2].Cluster != all[n-1].Cluster); first && several {
+			out.title("cluster " + text.Clean(state.ClusterTitle(v, all[n-1].Cluster)))
+		}
 		rest, last := "", len(row)-1
 		for i, cell := range row[:last] {
 			rest += text.PadRight(cell, widths[i]) + "  "
@@ -43,10 +64,15 @@ func Revisions(v store.View) []Line {
 			continue
 		}
 		line := out.add(4, Span{rest, Plain}, Span{row[last], phaseTones[all[n-1].Phase]})
-		line.Target.Revision = all[n-1].Number
+		on := all[n-1].Cluster
+		line.Target.Revision = RevisionRef{On: on, Where: text.Clean(state.ClusterName(v, on)), Number: all[n-1].Number}
+	}
+	restores := "hone rollback REVISION"
+	if several {
+		restores += " --cluster NAME"
 	}
 	out.add(0)
-	out.add(2, Span{"hone rollback REVISION restores one: it shows what would change, and asks first.", Dim})
+	out.add(2, Span{restores + " restores one: it shows what would change, and asks first.", Dim})
 	return out.lines
 }
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -8,14 +9,14 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// RevisionsKnown reports the revisions of the project that the ledger keeps, as far as it has been read: all of them.
+// RevisionsKnown reports the revisions of the project that the ledgers of its clusters keep, as far as they have been read: all of them.
 type RevisionsKnown struct{ Revisions []api.Revision }
 
 func init() {
 	store.On(Revisions, func(d *store.Draft[api.Revision], a RevisionsKnown) {
 		kept := map[string]bool{}
 		for _, r := range a.Revisions {
-			id := revisionID(r.Number)
+			id := revisionID(r.Cluster, r.Number)
 			kept[id] = true
 			if known := d.Ref(id); known == nil || known.Value != r {
 				d.Put(id, r)
@@ -29,15 +30,23 @@ func init() {
 	})
 }
 
-// revisionID returns an id that sorts by the number.
-func revisionID(number int) string { return fmt.Sprintf("%06d", number) }
+// revisionID returns an id that sorts by the number. In the session's own cluster, it is nothing else.
+func revisionID(on string, number int) string {
+	id := fmt.Sprintf("%06d", number)
+	if on != "" {
+		id = ClusterID(on) + " " + id
+	}
+	return id
+}
 
-// RevisionsOf returns the revisions of the project, newest first.
+// RevisionsOf returns the revisions of the project, cluster after cluster, those of its own first, and the newest one of each first.
 func RevisionsOf(v store.View) []api.Revision {
 	out := []api.Revision{}
 	for e := range Revisions.In(v).Refs() {
 		out = append(out, e.Value)
 	}
-	slices.Reverse(out)
+	slices.SortFunc(out, func(a, b api.Revision) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(b.Number, a.Number))
+	})
 	return out
 }

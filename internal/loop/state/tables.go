@@ -36,7 +36,7 @@ var (
 	Drifts = store.Define[Drift](Schema, "drifts",
 		"Per resource: the objects that others have changed in the cluster since they were applied, field by field.")
 	Revisions = store.Define[api.Revision](Schema, "revisions",
-		"The last revisions of the project in the cluster, as far as this session has read and written the ledger.")
+		"The last revisions of the project in each cluster, as far as this session has read and written the ledger.")
 	ClusterEvents = store.Define[KubeEvents](Schema, "kubeevents",
 		"Per resource: the newest events of Kubernetes about its objects and pods.")
 	ClusterWatches = store.Define[ClusterWatch](Schema, "clusterwatches",

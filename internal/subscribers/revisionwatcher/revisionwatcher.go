@@ -10,9 +10,9 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// Ledger knows the revisions of the project. Neither of its methods reads a storage.
+// Ledger knows the revisions of the project in all clusters. Neither of its methods reads a storage.
 type Ledger interface {
-	// Revisions returns the known revisions, the newest one last, which nobody changes.
+	// Revisions returns the known revisions, which nobody changes.
 	Revisions() []api.Revision
 	// Revised delivers a value when there are others.
 	Revised() <-chan struct{}

@@ -42,7 +42,7 @@ func TestRevisions(t *testing.T) {
 			synctest.Wait()
 			var got []string
 			for e := range state.Revisions.In(session.View()).Refs() {
-				got = append(got, fmt.Sprintf("%d %s v%d", e.Value.Number, e.Value.Phase, e.Version))
+				got = append(got, strings.TrimSpace(fmt.Sprintf("%s %d %s v%d", e.Value.Cluster, e.Value.Number, e.Value.Phase, e.Version)))
 			}
 			if is := strings.Join(got, ", "); is != want {
 				t.Errorf("%s: %s, want %s", when, is, want)
@@ -56,5 +56,10 @@ func TestRevisions(t *testing.T) {
 		expect("it ends", "9 succeeded v1, 10 failed v2")
 		ledger.now(two)
 		expect("the history is bounded", "10 failed v2")
+		theirs := api.Revision{Number: 10, Cluster: "dev-europe", Phase: api.RevisionSucceeded}
+		ledger.now(two, theirs)
+		expect("another cluster has the same number", "10 failed v2, dev-europe 10 succeeded v1")
+		ledger.now(two)
+		expect("the other cluster has none left", "10 failed v2")
 	})
 }

@@ -2,6 +2,8 @@ package buildanddeploy
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/hone-dev/hone/pkg/api"
@@ -46,6 +48,7 @@ func (c *Clusters) On(ctx context.Context, on string) (*Cluster, error) {
 	if c.declared != nil {
 		in.Declare(model.DeclaredOn(c.declared, on), c.read)
 	}
+	in.revisions.changed = c.own.revisions.changed
 	c.other[on] = in
 	return in, nil
 }
@@ -119,8 +122,22 @@ func (c *Clusters) Declare(manifests []model.Manifest, read map[string]uint64) {
 	}
 }
 
-// Revisions returns the revisions in the session's own cluster, as Cluster.Revisions does, and Revised is the channel of its changes.
-func (c *Clusters) Revisions() []api.Revision { return c.own.Revisions() }
+// Revisions returns the revisions in all clusters, as Cluster.Revisions does, and Revised is the channel of their changes.
+func (c *Clusters) Revisions() []api.Revision {
+	out := c.own.Revisions()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.other) > 0 {
+		out = slices.Clone(out)
+	}
+	for _, on := range slices.Sorted(maps.Keys(c.other)) {
+		for _, r := range c.other[on].Revisions() {
+			r.Cluster = on
+			out = append(out, r)
+		}
+	}
+	return out
+}
 
 // Revised returns a channel that receives a value after the revisions have changed.
 func (c *Clusters) Revised() <-chan struct{} { return c.own.Revised() }
