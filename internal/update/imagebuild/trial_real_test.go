@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/containers/buildkit"
 	"github.com/hone-dev/hone/internal/containers/buildkit/buildkittest"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/containers/docker/dockertest"
@@ -170,4 +171,78 @@ func everywhere(t *testing.T, socket, ref string) (out []string) {
 		}
 	}
 	return out
+}
+
+// replicas are the sockets of the daemons of a builder, by the numbers of its pods.
+type replicas []string
+
+func (r replicas) Builder(_ model.BuilderPod, number int) (buildkit.Pod, error) {
+	return onNodes{r[number], strconv.Itoa(number)}, nil
+}
+
+// TestTrialAtReplicas tries an image at one of two daemons that is based on an image which the other one has tried: the daemon gets the layers that
+// it lacks from hone, which has the other one read them out of its cache. The base is made once. The builds that follow have the same digests.
+func TestTrialAtReplicas(t *testing.T) {
+	buildkittest.Busybox(t)
+	choice, err := buildkit.Choose("", replicas{buildkittest.Start(t).Socket, buildkittest.Start(t).Socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = choice.Close() })
+	declared := model.Builder{At: model.BuilderInCluster, Pod: model.BuilderPod{Replicas: 2}}
+	socket := Probe(t.Context()).ContainerdSocket
+	dead := dockertest.New()
+	dead.Fail("Alive", dead.Unreachable())
+	registry := model.Registry{Host: buildkittest.Registry}
+	for name, plan := range map[string]Plan{
+		"into a registry": {Method: model.DeliverRegistry, Registry: registry},
+		"into a node":     {Method: model.DeliverContainerd, Socket: socket},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if plan.Method == model.DeliverContainerd && socket == "" {
+				t.Skip("no containerd here")
+			}
+			text, log := uuid.NewString(), &recorder{}
+			// The first one has its home at the first daemon, and the second one at the second.
+			base := Request{To: plan, Registry: plan.Registry, Logger: log, Target: model.ImageTarget{Ref: "hone-test-home-a", Docker: &model.DockerBuild{
+				Contents: "FROM busybox\nRUN echo " + text + " > /text && head -c 100000 /dev/urandom > /random\n"}}}
+			above := Request{To: plan, Registry: plan.Registry, Logger: log, Target: model.ImageTarget{Ref: "hone-test-home-b", DependsOn: []string{base.Target.Ref}, Docker: &model.DockerBuild{
+				Contents: "FROM " + base.Target.Ref + "\nRUN cat /text > /made\nCMD [\"cat\", \"/made\"]\n"}}}
+			away := func(model.Builder) Elsewhere { return nextDoor{choice.For(declared)} }
+			b := New(docker.Optional(dead, always)).With(away)
+			t.Cleanup(b.Close)
+			var tried []string
+			for _, req := range []*Request{&base, &above} {
+				result, digest, err := b.Try(t.Context(), *req)
+				if err != nil {
+					t.Fatal(problem.Text(err))
+				}
+				tried = append(tried, digest)
+				above.Deps = map[string]model.ImageResult{base.Target.Ref: result}
+			}
+			for number := range 2 {
+				if want := "Building at kubernetes (kubernetes://here/" + strconv.Itoa(number) + ")"; !strings.Contains(log.String(), want) {
+					t.Errorf("the log lacks %q:\n%s", want, log)
+				}
+			}
+			fresh := New(docker.Optional(dead, always)).With(away)
+			t.Cleanup(fresh.Close)
+			for i, req := range []*Request{&base, &above} {
+				result, err := fresh.Build(t.Context(), *req)
+				if err != nil {
+					t.Fatal(problem.Text(err))
+				}
+				if plan.Method == model.DeliverContainerd {
+					t.Cleanup(func() { forget(t, socket, "docker.io/library/"+result.Cluster) })
+				}
+				if tag, _ := ContentTag(tried[i]); !strings.HasSuffix(result.Local, tag) {
+					t.Errorf("built %s, and the trial said %s", result.Local, tried[i])
+				}
+				above.Deps = map[string]model.ImageResult{base.Target.Ref: result}
+			}
+			if got := runPod(t, above.Deps[base.Target.Ref].Cluster); strings.TrimSpace(got) != text {
+				t.Errorf("the pod says %q", got)
+			}
+		})
+	}
 }
