@@ -30,7 +30,7 @@ type wing struct {
 
 // wings are the plan of the house, from the ground up. Everything may import pkg.
 var wings = []wing{
-	{"base", "atomicfile bug checkout clipboard dag discovery filelock imageref jsonpath logline problem rawfile retry suggest tailfile words workers yamltext < logstore outputfile project terminal < editor logquery patience process operation testresults", "",
+	{"base", "atomicfile bug checkout clipboard dag discovery filelock heap imageref jsonpath logline problem rawfile retry suggest tailfile words workers yamltext < logstore outputfile project terminal < editor logquery patience process operation testresults", "",
 		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It has no notion of sessions, clusters or engines."},
 	{"loop", "store < state < buildcontrol events < intent waterfall < shell status < settle", "base",
 		"The session's state: the one loop, the tables with their actions and reducers, and pure functions of a snapshot. It talks to nothing outside the process and starts no goroutine except the loop's."},
