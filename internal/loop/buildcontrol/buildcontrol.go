@@ -397,10 +397,8 @@ func NextDue(v store.View) (next store.Action, at time.Time) {
 			consider(state.RoundDue{Resource: name, Serial: u.Serial}, u.CircleEnds(v.At))
 		}
 	}
-	for e := range state.Pods.In(v).Refs() {
-		if by := e.Value.StartsBy(); !by.IsZero() {
-			consider(state.StartOverdue{UID: e.ID, Since: e.Value.DownSince}, by)
-		}
+	if s := state.NextStart(v); s.UID != "" {
+		consider(state.StartOverdue{UID: s.UID, Since: s.Since}, s.By)
 	}
 	return next, at
 }

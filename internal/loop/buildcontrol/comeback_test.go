@@ -111,16 +111,13 @@ func TestComeback(t *testing.T) {
 
 func supervised(m *model.Manifest) { m.Images[0].LiveUpdate.RestartProcess = &model.RestartProcess{} }
 
-// TestStartsBy checks the time for which a crashed container is waited for: each run counts for itself, and by this machine's
+// TestNextStart checks the time for which a crashed container is waited for: each run counts for itself, and by this machine's
 // clock.
-func TestStartsBy(t *testing.T) {
+func TestNextStart(t *testing.T) {
 	s := up(same, statetest.K8s("a")).Then(statetest.Pod("a", "p", "c1", "a:1"))
 	by := func() (wait time.Duration) {
-		p := state.PodsOf(s.View(), "a")[0]
-		if at := p.StartsBy(); !at.IsZero() {
-			return at.Sub(p.DownSince)
-		}
-		return 0
+		next := state.NextStart(s.View())
+		return next.By.Sub(next.Since)
 	}
 	for i, tt := range []struct {
 		then store.Action

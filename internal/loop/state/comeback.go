@@ -54,10 +54,33 @@ func BackOff(c model.Container) time.Duration {
 	return pause
 }
 
-// StartsBy returns the time by which a crashed container of the pod should run again; zero if there is none, or if it is overdue.
-func (p Pod) StartsBy() time.Time {
+// Start is the start of a crashed container.
+type Start struct {
+	// UID is the pod's; empty for no start.
+	UID string
+	// Since is the time of the crash, and By the time by which the container should run again.
+	Since, By time.Time
+}
+
+// NextStart returns the start of a crashed container that is awaited until the earliest time, of those that are not overdue.
+func NextStart(v store.View) Start { return nextStart.In(v) }
+
+var nextStart = store.Derive(Schema, "next start", func(v store.View) (next Start) {
+	for e := range Pods.In(v).Refs() {
+		if by := e.Value.startsBy(); !by.IsZero() && (next.UID == "" || by.Before(next.By)) {
+			next = Start{e.ID, e.Value.DownSince, by}
+		}
+	}
+	return next
+}, Pods)
+
+// startsBy returns the time by which a crashed container of the pod should run again; zero if there is none, or if it is overdue.
+func (p *Pod) startsBy() time.Time {
+	if p.DownSince.IsZero() || p.Overdue {
+		return time.Time{}
+	}
 	c, crashed := Crashed(p.Pod)
-	if !crashed || p.Overdue || p.DownSince.IsZero() {
+	if !crashed {
 		return time.Time{}
 	}
 	return p.DownSince.Add(BackOff(c) + startSlack)
