@@ -63,8 +63,24 @@ func (r *deleteRun) readAll(ctx context.Context, refs []ObjectRef) *liveCache {
 			stubs = append(stubs, stub)
 		}
 	}
+	var pods sync.WaitGroup
+	for namespace := range r.podNamespaces(stubs) {
+		pods.Go(func() { _, _ = r.readPods(ctx, namespace, ManagedSelector, podsAge) }) // podsOf asks again after an error
+	}
 	_ = bounded(ctx, r.req.Timeout, func(ctx context.Context) error { return r.a.prefetch(ctx, read, stubs, allRecorded) }) // find says why it cannot be read
+	pods.Wait()
 	return read
+}
+
+// podNamespaces returns the namespaces whose pods matter: those with workloads. podsOf needs them as soon as it knows the workloads.
+func (r *deleteRun) podNamespaces(stubs []*unstructured.Unstructured) map[string]bool {
+	out := map[string]bool{}
+	for _, u := range stubs {
+		if r.req.Pods && len(templatePaths[u.GetKind()]) > 0 && u.GetNamespace() != "" {
+			out[u.GetNamespace()] = true
+		}
+	}
+	return out
 }
 
 // deleteReads are the reads that the nodes of a deletion share.

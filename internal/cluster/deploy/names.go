@@ -19,6 +19,8 @@ const (
 	// LabelManagedBy has the value ManagedByHone on every object and on every pod template.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	ManagedByHone  = "hone"
+	// ManagedSelector selects the objects and pods that have the label.
+	ManagedSelector = LabelManagedBy + "=" + ManagedByHone
 	// LabelResource holds ResourceLabel of the resource that applied the object.
 	LabelResource = "hone.dev/resource"
 	// LabelProject holds the ID of the project whose session applied the object.

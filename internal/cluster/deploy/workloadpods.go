@@ -59,7 +59,7 @@ func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured)
 		return workloadPods{}
 	}
 	if marksPods(live) { // so that all workloads of the namespace share a list
-		pods.selector = LabelManagedBy + "=" + ManagedByHone
+		pods.selector = ManagedSelector
 	}
 	list, err := r.readPods(ctx, pods.namespace, pods.selector, podsAge)
 	if err != nil {

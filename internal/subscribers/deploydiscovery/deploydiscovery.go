@@ -77,7 +77,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ObjectEvent)) error {
 	req := k8s.WatchRequest{Cluster: sc.cluster, OnTrouble: trouble, Name: sc.name}
 	if sc.labelled() {
-		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
+		req.Selector = deploy.ManagedSelector
 	}
 	if sc.namespace != "" {
 		req.Namespaces = []string{sc.namespace}

@@ -204,12 +204,9 @@ func (b *tracker) want(v store.View) {
 	}
 }
 
-// managed selects the pods whose template hone has labelled.
-const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
-
 // labelled is the scope of these pods in the namespace of sc, and called the scope of one pod there.
 func (sc scope) labelled() scope {
-	return scope{cluster: sc.cluster, namespace: sc.namespace, selector: managed}
+	return scope{cluster: sc.cluster, namespace: sc.namespace, selector: deploy.ManagedSelector}
 }
 
 func (sc scope) called(pod string) scope {

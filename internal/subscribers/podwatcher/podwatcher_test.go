@@ -307,9 +307,9 @@ func TestScopes(t *testing.T) {
 		object model.AppliedObject
 		want   string
 	}{
-		{object("apps", "Deployment", "d", "h"), managed},
+		{object("apps", "Deployment", "d", "h"), deploy.ManagedSelector},
 		{foreign, ""},
-		{object("", "Pod", "p", ""), managed},
+		{object("", "Pod", "p", ""), deploy.ManagedSelector},
 		{object("", "ConfigMap", "c", ""), "none"},
 		{object("networking.k8s.io", "Ingress", "i", ""), "none"},
 		{object("example.com", "Database", "db", ""), ""},
@@ -553,7 +553,7 @@ func runtimeOf(v store.View, name model.ManifestName) buildcontrol.RuntimeState 
 func TestWatchesAhead(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web"))).Then(statetest.Connected()...)
 	b := newTracker(nil, map[string]state.Pod{})
-	watch := scope{namespace: "default", selector: managed}
+	watch := scope{namespace: "default", selector: deploy.ManagedSelector}
 	before := maps.Clone(b.Wanted(s.View()))
 	if users, ok := before[watch]; !ok || len(before) != 1 || len(users) != 0 {
 		t.Errorf("before the deploy: %v", before)

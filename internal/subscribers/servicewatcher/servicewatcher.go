@@ -52,7 +52,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ServiceEvent)) error {
 	req := k8s.WatchRequest{Cluster: sc.cluster, Namespaces: []string{sc.namespace}, OnTrouble: trouble}
 	if !sc.all {
-		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
+		req.Selector = deploy.ManagedSelector
 	}
 	return s.client.WatchServices(ctx, req, event)
 }

@@ -52,7 +52,7 @@ func (c Checker) HasObjects(ctx context.Context, resource, declaration string) e
 		{Group: "batch", Version: "v1", Resource: "jobs"}, {Version: "v1", Resource: "services"}, {Version: "v1", Resource: "configmaps"},
 	} {
 		list, err := c.Cluster.Dynamic().Resource(kind).Namespace(c.Namespace).List(ctx, metav1.ListOptions{
-			LabelSelector: deploy.LabelManagedBy + "=" + deploy.ManagedByHone + "," + deploy.LabelResource + "=" + deploy.ResourceLabel(model.ManifestName(resource))})
+			LabelSelector: deploy.ManagedSelector + "," + deploy.LabelResource + "=" + deploy.ResourceLabel(model.ManifestName(resource))})
 		if err != nil {
 			return err
 		}
