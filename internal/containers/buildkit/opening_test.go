@@ -20,9 +20,9 @@ import (
 type pods struct{ far chan net.Conn }
 
 func (p pods) Builder(model.BuilderPod, int) (buildkit.Pod, error) { return p, nil }
-func (p pods) Namespace() string                          { return "here" }
-func (p pods) Name() string                               { return "hone-builder" }
-func (p pods) String() string                             { return "rootless" }
+func (p pods) Namespace() string                                   { return "here" }
+func (p pods) Name() string                                        { return "hone-builder" }
+func (p pods) String() string                                      { return "rootless" }
 
 func (p pods) Dial(context.Context, func(error)) (net.Conn, error) {
 	near, far := net.Pipe()
