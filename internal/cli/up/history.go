@@ -95,7 +95,7 @@ func print(g *command.Global, write func(io.Writer, any) error, what any) error 
 	return err
 }
 
-// printHistory prints a table. With revisions of declared clusters, those of each cluster follow its title.
+// printHistory prints a table. With declared clusters, each cluster has its title and its revisions.
 func printHistory(w io.Writer, all []ledger.Revision, title func(on string) string, now time.Time) error {
 	var rows bytes.Buffer
 	t := tabwriter.NewWriter(&rows, 0, 4, 2, ' ', 0)

@@ -39,7 +39,7 @@ func revisionID(on string, number int) string {
 	return id
 }
 
-// RevisionsOf returns the revisions of the project, cluster after cluster, those of its own first, and the newest one of each first.
+// RevisionsOf returns the revisions of the project, cluster after cluster: its own cluster first, and in each the newest first.
 func RevisionsOf(v store.View) []api.Revision {
 	out := []api.Revision{}
 	for e := range Revisions.In(v).Refs() {
