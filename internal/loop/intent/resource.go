@@ -56,9 +56,8 @@ func Adopt(v store.View, names []string) (state.ResourcesTriggered, error) {
 // enabled returns an enabled resource by its name. If there is no resource with this name, the refusal also lists the names
 // in besides.
 func enabled(v store.View, name string, besides ...string) (state.Resource, error) {
-	all := slices.Concat(besides, namesOf(Switchable(v)))
-	if !slices.Contains(all, name) {
-		return state.Resource{}, NoResource(v, name, all)
+	if known := toggles.In(v); !known.named[name] && !slices.Contains(besides, name) {
+		return state.Resource{}, NoResource(v, name, slices.Concat(besides, known.names))
 	}
 	r := state.Resources.In(v).Value(name)
 	if !r.Enabled {
@@ -73,14 +72,14 @@ func SetTriggerMode(v store.View, names []string, mode model.TriggerMode) (state
 	if len(names) == 0 {
 		return a, invalid("must specify at least one resource")
 	}
-	all := namesOf(Switchable(v))
+	known := toggles.In(v)
 	for _, n := range names {
 		switch {
 		case n == string(model.TiltfileName):
 			return state.TriggerModeChosen{}, &Refusal{Impossible, problem.New("the Tiltfile has no trigger mode: it is evaluated whenever one of its files changes",
 				"hold all updates back instead: hone pause")}
-		case !slices.Contains(all, n):
-			return state.TriggerModeChosen{}, NoResource(v, n, all)
+		case !known.named[n]:
+			return state.TriggerModeChosen{}, NoResource(v, n, known.names)
 		}
 		a.Names = append(a.Names, model.ManifestName(n))
 	}
@@ -114,12 +113,12 @@ func (o Outcome) Action() (a state.ResourcesSwitched, ok bool) {
 
 // Switch enables or disables the selected resources.
 func Switch(v store.View, on bool, s Selection) (Outcome, error) {
-	all := Switchable(v)
-	if err := s.check(v, all); err != nil {
+	known := toggles.In(v)
+	if err := s.check(v, known); err != nil {
 		return Outcome{}, err
 	}
 	var o Outcome
-	for _, r := range all {
+	for _, r := range known.all {
 		selected := s.selects(r)
 		wanted := on == selected
 		switch {
@@ -149,7 +148,7 @@ func (s Selection) selects(r Toggle) bool {
 }
 
 // check refuses a contradictory selection, and names and labels that do not exist.
-func (s Selection) check(v store.View, all []Toggle) error {
+func (s Selection) check(v store.View, known toggleSet) error {
 	chosen := len(s.Names)+len(s.Labels) > 0
 	switch {
 	case s.All && (chosen || s.Only):
@@ -157,23 +156,16 @@ func (s Selection) check(v store.View, all []Toggle) error {
 	case !s.All && !chosen:
 		return invalid("must specify at least one resource")
 	}
-	names := namesOf(all)
 	for _, n := range s.Names {
 		switch {
 		case n == string(model.TiltfileName):
 			return &Refusal{Unknown, problem.New(n+" cannot be enabled or disabled", "hone stop ends the session")}
-		case !slices.Contains(names, n):
-			return NoResource(v, n, names)
+		case !known.named[n]:
+			return NoResource(v, n, known.names)
 		}
 	}
-	var labels []string
-	for _, r := range all {
-		labels = append(labels, r.labels...)
-	}
-	slices.Sort(labels)
-	labels = slices.Compact(labels)
 	for _, l := range s.Labels {
-		if !slices.Contains(labels, l) {
+		if labels := known.labels(); !slices.Contains(labels, l) {
 			return NoSuch("label", l, labels)
 		}
 	}
@@ -189,21 +181,36 @@ type Toggle struct {
 }
 
 // Switchable returns the resources that can be enabled or disabled, in the order of the Tiltfile. A resource that is being
-// torn down counts if it comes back afterwards.
-func Switchable(v store.View) (all []Toggle) {
-	for e := range state.Resources.In(v).Refs() {
-		if is, stays := state.Staying(e); stays {
-			all = append(all, Toggle{e.ID, is.Enabled, is.Manifest.Labels, is.Order})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Toggle) int { return cmp.Compare(a.order, b.order) })
-	return all
+// torn down counts if it comes back afterwards. The list must not be changed.
+func Switchable(v store.View) []Toggle { return toggles.In(v).all }
+
+// toggleSet are the resources that can be enabled or disabled, with their names in the same order.
+type toggleSet struct {
+	all   []Toggle
+	names []string
+	named map[string]bool
 }
 
-func namesOf(all []Toggle) []string {
-	names := make([]string, len(all))
-	for i, r := range all {
-		names[i] = r.Name
+// toggles is made once for all questions: the screen asks for each key in its footer whether it can be used.
+var toggles = store.Derive(state.Schema, "toggles", func(v store.View) (known toggleSet) {
+	for e := range state.Resources.In(v).Refs() {
+		if is, stays := state.Staying(e); stays {
+			known.all = append(known.all, Toggle{e.ID, is.Enabled, is.Manifest.Labels, is.Order})
+		}
 	}
-	return names
+	slices.SortStableFunc(known.all, func(a, b Toggle) int { return cmp.Compare(a.order, b.order) })
+	known.named = make(map[string]bool, len(known.all))
+	for _, r := range known.all {
+		known.names, known.named[r.Name] = append(known.names, r.Name), true
+	}
+	return known
+}, state.Resources)
+
+// labels returns the labels of the resources, sorted.
+func (t toggleSet) labels() (labels []string) {
+	for _, r := range t.all {
+		labels = append(labels, r.labels...)
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
 }
