@@ -1,11 +1,21 @@
 package logstore
 
+import (
+	"slices"
+	"sync"
+)
+
 // merge yields the lines of several sources in the order of their numbers. It opens a source only when the source may
 // have the next line, so that a page of a thousand resources costs little more than a page of one.
 type merge struct {
 	heads []*source
 	back  bool
+	// slab holds the sources, if it goes back to slabs.
+	slab *[]source
 }
+
+// slabs have the memory for the sources of pages: 200 KB for 1,000 resources.
+var slabs = sync.Pool{New: func() any { return new([]source) }}
 
 func newMerge(sources []*source, back bool) *merge {
 	m := &merge{heads: sources, back: back}
@@ -13,6 +23,26 @@ func newMerge(sources []*source, back bool) *merge {
 		m.down(i)
 	}
 	return m
+}
+
+// slabFor returns memory for n sources.
+func slabFor(n int) *[]source {
+	slab := slabs.Get().(*[]source)
+	*slab = slices.Grow((*slab)[:0], n)
+	return slab
+}
+
+// release ends the merge.
+func (m *merge) release() {
+	for _, it := range m.heads {
+		it.release()
+	}
+	m.heads = nil
+	if m.slab != nil {
+		clear(*m.slab)
+		slabs.Put(m.slab)
+		m.slab = nil
+	}
 }
 
 // top returns the source whose line is next, or nil.
@@ -35,6 +65,7 @@ func (m *merge) top() *source {
 // advance moves past the line of top.
 func (m *merge) advance() {
 	if !m.heads[0].next() {
+		m.heads[0].release()
 		n := len(m.heads) - 1
 		m.heads[0] = m.heads[n]
 		m.heads = m.heads[:n]

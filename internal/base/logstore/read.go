@@ -43,8 +43,9 @@ func (s *Store) open(f Filter, from, to uint64, back, once bool) *merge {
 		s.mu.Unlock()
 		return newMerge(nil, back)
 	}
-	var its []*source
-	for _, r := range s.chosenLocked(f) {
+	chosen := s.chosenLocked(f)
+	slab, its := slabFor(len(chosen)), make([]*source, 0, len(chosen))
+	for _, r := range chosen {
 		first, last := from+1, min(to-1, r.last)
 		if f.Span != "" {
 			sp := r.spans[f.Span]
@@ -56,7 +57,8 @@ func (s *Store) open(f Filter, from, to uint64, back, once bool) *merge {
 		if first > last {
 			continue
 		}
-		it := &source{s: s, r: r, m: m, back: back, pos: first - 1, end: last}
+		*slab = append(*slab, source{s: s, r: r, m: m, back: back, pos: first - 1, end: last})
+		it := &(*slab)[len(*slab)-1]
 		if back {
 			it.pos, it.end = last+1, first
 		}
@@ -66,7 +68,9 @@ func (s *Store) open(f Filter, from, to uint64, back, once bool) *merge {
 		its = append(its, it)
 	}
 	s.mu.Unlock()
-	return newMerge(its, back)
+	all := newMerge(its, back)
+	all.slab = slab
+	return all
 }
 
 // scanStep is the number of lines that are scanned between two checks for cancellation.
@@ -77,6 +81,7 @@ const scanStep = 1 << 10
 // history, so it leaves the cache to the readers that come back; without check, it uses the cache.
 func (s *Store) scan(check func() error, f Filter, from, to uint64, back bool, yield func(*source) bool) error {
 	mg, n := s.open(f, from, to, back, check != nil), newNarrower(f)
+	defer mg.release()
 	for i := 1; ; i++ {
 		it := mg.top()
 		if it == nil {
