@@ -38,7 +38,8 @@ func (o Order) String() string {
 	return [...]string{ByGroup: "by group", AlertsFirst: "alerts first", ByName: "by name", ByChange: "by last change"}[o]
 }
 
-// Arrange returns the rows of a view in an order. It does not change rows.
+// Arrange returns the rows of a view in an order: rows itself if they are in that order, as those of a built view are by group. It does not
+// change rows.
 func Arrange(rows []Row, o Order) []Row {
 	compare := map[Order]func(a, b *Row) int{
 		ByGroup:     func(a, b *Row) int { return cmp.Or(tiltfileFirst(a, b), compareHeadings(a, b)) },
@@ -46,6 +47,9 @@ func Arrange(rows []Row, o Order) []Row {
 		ByName:      func(a, b *Row) int { return cmp.Or(tiltfileFirst(a, b), Compare(string(a.Name), string(b.Name))) },
 		ByChange:    func(a, b *Row) int { return b.Changed.Compare(a.Changed) },
 	}[o]
+	if inOrder(rows, compare) {
+		return rows
+	}
 	order := make([]*Row, len(rows)) // a row is large, and sorting moves it often
 	for i := range rows {
 		order[i] = &rows[i]
@@ -56,6 +60,15 @@ func Arrange(rows []Row, o Order) []Row {
 		out[i] = *r
 	}
 	return out
+}
+
+func inOrder(rows []Row, compare func(a, b *Row) int) bool {
+	for i := 1; i < len(rows); i++ {
+		if compare(&rows[i-1], &rows[i]) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func tiltfileFirst(a, b *Row) int {
