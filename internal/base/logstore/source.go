@@ -33,8 +33,8 @@ type source struct {
 	i    int
 }
 
-// decoded has the memory for the lines of blocks that nobody reads now. A page of the logs of 1,000 resources decodes some twenty blocks of
-// up to 40 KB, and each key that moves the cursor reads a page: that was a third of the garbage of a session.
+// decoded has memory for the lines of blocks that is free to use again. A page of the logs of 1,000 resources decodes some twenty blocks of
+// up to 40 KB, and each key that moves the cursor reads a page. Without this, their memory was a third of the garbage of a session.
 var decoded = sync.Pool{New: func() any { return new([]record) }}
 
 // release gives the memory of the lines back. The source is not used after that.

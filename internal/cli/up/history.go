@@ -110,12 +110,12 @@ func printHistory(w io.Writer, all []ledger.Revision, title func(on string) stri
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	several := slices.ContainsFunc(all, func(r ledger.Revision) bool { return r.Cluster != "" })
+	several := view.OfSeveral(all)
 	lines := strings.SplitAfter(rows.String(), "\n")
 	var out strings.Builder
 	out.WriteString(lines[0])
 	for i, r := range all {
-		if several && (i == 0 || all[i-1].Cluster != r.Cluster) {
+		if several && view.FirstOfCluster(all, i) {
 			fmt.Fprintf(&out, "\n%s\n", title(r.Cluster))
 		}
 		out.WriteString(lines[i+1])

@@ -38,8 +38,8 @@ func (o Order) String() string {
 	return [...]string{ByGroup: "by group", AlertsFirst: "alerts first", ByName: "by name", ByChange: "by last change"}[o]
 }
 
-// Arrange returns the rows of a view in an order: rows itself if they are in that order, as those of a built view are by group. It does not
-// change rows.
+// Arrange returns the rows of a view in an order. It does not change rows, and returns them as they are if they have that order: the rows
+// of a built view are in order by group.
 func Arrange(rows []Row, o Order) []Row {
 	compare := map[Order]func(a, b *Row) int{
 		ByGroup:     func(a, b *Row) int { return cmp.Or(tiltfileFirst(a, b), compareHeadings(a, b)) },

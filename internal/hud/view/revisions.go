@@ -49,10 +49,10 @@ func Revisions(v store.View) []Line {
 			widths[i] = max(widths[i], text.Width(cell))
 		}
 	}
-	several := slices.ContainsFunc(all, func(r api.Revision) bool { return r.Cluster != "" })
+	several := OfSeveral(all)
 	var out page
 	for n, row := range rows {
-		if first := n > 0 && (n == 1 || all[n-2].Cluster != all[n-1].Cluster); first && several {
+		if titled := several && n > 0; titled && FirstOfCluster(all, n-1) {
 			out.title("cluster " + text.Clean(state.ClusterTitle(v, all[n-1].Cluster)))
 		}
 		rest, last := "", len(row)-1
@@ -74,6 +74,16 @@ func Revisions(v store.View) []Line {
 	out.add(0)
 	out.add(2, Span{restores + " restores one: it shows what would change, and asks first.", Dim})
 	return out.lines
+}
+
+// OfSeveral reports whether a list has revisions in declared clusters, so that it needs the names of clusters.
+func OfSeveral(all []api.Revision) bool {
+	return slices.ContainsFunc(all, func(r api.Revision) bool { return r.Cluster != "" })
+}
+
+// FirstOfCluster reports whether revision i is the first one of its cluster in a list that has one cluster after the other.
+func FirstOfCluster(all []api.Revision, i int) bool {
+	return i == 0 || all[i-1].Cluster != all[i].Cluster
 }
 
 // began returns the time at which a revision began; empty for a project that was applied before there were revisions.

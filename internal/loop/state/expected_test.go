@@ -66,7 +66,7 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// TestExpectedIsKept: what changes no expected kind leaves the set as it is, so that nobody looks at it again.
+// TestExpectedIsKept: a change that concerns no expected kind leaves the set as it is. Subscribers then have nothing to do.
 func TestExpectedIsKept(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("api"), statetest.K8s("web"))).Then(statetest.Connected()...)
 	before := state.Expected(s.View())

@@ -100,8 +100,8 @@ type tracker struct {
 	// everything that existed when they began.
 	users    map[scope][]model.ManifestName
 	unsynced map[scope]bool
-	// applied, expected, and the version of table resources, are what users, owners, hashes and selectors were made from. stale is set if
-	// users has to be made again for another reason: a pod is followed by its name from now on, or no longer.
+	// users, owners, hashes and selectors were made from applied, expected and this version of table resources. stale is set if users
+	// has to be made again for another reason: a pod is followed by its name from now on, or no longer.
 	applied   *state.AppliedSet
 	expected  *state.ExpectedSet
 	resources uint64

@@ -549,7 +549,7 @@ func runtimeOf(v store.View, name model.ManifestName) buildcontrol.RuntimeState 
 	return buildcontrol.Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
 }
 
-// TestWatchesAhead: the watch of the labelled pods begins before the first deploy, goes on after it, and nobody depends on it before.
+// TestWatchesAhead: the watch of the labelled pods begins before the first deploy, goes on after it, and has no dependent resource before.
 func TestWatchesAhead(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web"))).Then(statetest.Connected()...)
 	b := newTracker(nil, map[string]state.Pod{})

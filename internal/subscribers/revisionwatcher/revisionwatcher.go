@@ -12,7 +12,7 @@ import (
 
 // Ledger knows the revisions of the project in all clusters. Neither of its methods reads a storage.
 type Ledger interface {
-	// Revisions returns the known revisions, which nobody changes.
+	// Revisions returns the known revisions, which must not be changed.
 	Revisions() []api.Revision
 	// Revised delivers a value when there are others.
 	Revised() <-chan struct{}

@@ -32,8 +32,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// An image that is not in the engine gets the synclet where it is, in a registry or in a node: one layer goes on top of its own, which nobody
-// reads, and its configuration gets the command of the synclet. This takes no builder, and only the synclet travels.
+// An image that is not in the engine gets the synclet where it is, in a registry or in a node: one layer goes on top of its own layers,
+// which stay unread, and its configuration gets the command of the synclet. This takes no builder, and only the synclet travels.
 
 // atop adds the synclet to an image whose target requires it, as the program that runs the image's command.
 func atop(target model.ImageTarget, below v1.Image) (v1.Image, error) {
